@@ -1,0 +1,19 @@
+/** What every subcommand is handed, and what it answers. Each `cli/<command>.ts` exports `run<Command>(context)`. */
+import type { ExitCode } from "../base/user-error.ts";
+import type { Output } from "../ui/output.ts";
+import type { Flags } from "./args.ts";
+
+export type CommandContext = {
+  /** Words after the command's name (`sessions inspect ID` → ["inspect", "ID"]). */
+  readonly words: readonly string[];
+  readonly flags: Flags;
+  readonly output: Output;
+  /** The environment as config/env.ts read it. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Real path of `--cwd`, or of the directory the program was started in. */
+  readonly cwd: string;
+  /** Aborted by SIGINT, SIGTERM and SIGHUP. */
+  readonly signal: AbortSignal;
+};
+
+export type RunCommand = (context: CommandContext) => Promise<ExitCode>;

@@ -1,0 +1,110 @@
+/**
+ * The only hand on stdout and stderr (house rule 5). Everything written arrives, whatever the speed of the reader;
+ * a reader that goes away ends the stream quietly. Refuses: colours, sanitising, deciding what is said.
+ */
+import { isatty } from "node:tty";
+
+/** One output stream. Writes are queued in order; nothing throws. */
+export interface OutputStream {
+  readonly isTerminal: boolean;
+  /** Whether ANSI may be written: a terminal, no NO_COLOR, not TERM=dumb, or forced by `--color always`. */
+  readonly color: boolean;
+  /** Width in columns; 80 where it is not a terminal. */
+  readonly columns: number;
+  /** Set once the reader went away (EPIPE) or a write failed (ENOSPC …): the error's code. */
+  readonly broken: string | undefined;
+  write(text: string | Uint8Array): void;
+  line(text: string): void;
+  /** Resolves when all that was written has left the process, or the stream broke. Await it between large writes: back-pressure. */
+  flush(): Promise<void>;
+  /** Calls back once when the stream breaks (at once if it already has). */
+  onBroken(listener: (code: string) => void): void;
+}
+
+export type Output = { readonly stdout: OutputStream; readonly stderr: OutputStream };
+
+export type OutputOptions = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly color: "auto" | "always" | "never";
+};
+
+/** Text collected before it is handed to the kernel in one go. */
+const BATCH_BYTES = 64 * 1024;
+
+class FileStream implements OutputStream {
+  readonly isTerminal: boolean;
+  readonly color: boolean;
+  broken: string | undefined;
+  readonly #file: Bun.BunFile;
+  readonly #fd: 1 | 2;
+  #sink: Bun.FileSink | undefined;
+  #queue: (string | Uint8Array)[] = [];
+  #pump: Promise<void> | undefined;
+  #listeners: ((code: string) => void)[] = [];
+
+  constructor(fd: 1 | 2, options: OutputOptions) {
+    this.#fd = fd;
+    this.#file = fd === 1 ? Bun.stdout : Bun.stderr;
+    this.isTerminal = isatty(fd);
+    const plain = Boolean(options.env.NO_COLOR) || options.env.TERM === "dumb";
+    this.color = options.color === "always" || (options.color === "auto" && this.isTerminal && !plain);
+  }
+
+  get columns(): number {
+    if (!this.isTerminal) return 80;
+    return (this.#fd === 1 ? process.stdout.columns : process.stderr.columns) || 80;
+  }
+
+  write(text: string | Uint8Array): void {
+    if (this.broken !== undefined || text.length === 0) return;
+    this.#queue.push(text);
+    this.#pump ??= this.#run();
+  }
+
+  line(text: string): void {
+    this.write(`${text}\n`);
+  }
+
+  async flush(): Promise<void> {
+    while (this.#pump) await this.#pump;
+  }
+
+  onBroken(listener: (code: string) => void): void {
+    if (this.broken !== undefined) listener(this.broken);
+    else this.#listeners.push(listener);
+  }
+
+  async #run(): Promise<void> {
+    // One turn of the loop later: a burst of small writes becomes one system call.
+    await undefined;
+    try {
+      this.#sink ??= this.#file.writer({ highWaterMark: BATCH_BYTES });
+      while (this.#queue.length > 0 && this.broken === undefined) {
+        const batch = this.#queue;
+        this.#queue = [];
+        for (const part of joined(batch)) await this.#sink.write(part);
+        await this.#sink.flush();
+      }
+    } catch (error) {
+      this.#break(error);
+    } finally {
+      this.#pump = undefined;
+    }
+  }
+
+  #break(error: unknown): void {
+    this.broken = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "EIO";
+    this.#queue = [];
+    for (const listener of this.#listeners.splice(0)) listener(this.broken);
+  }
+}
+
+function joined(batch: readonly (string | Uint8Array)[]): (string | Uint8Array)[] {
+  if (batch.every((part) => typeof part === "string")) return [batch.join("")];
+  return [...batch];
+}
+
+/** Opens both streams; each one's terminal and colour questions are answered for itself. */
+export function openOutput(options: OutputOptions): Output {
+  return { stdout: new FileStream(1, options), stderr: new FileStream(2, options) };
+}
