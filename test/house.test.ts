@@ -70,78 +70,7 @@ const RULES: readonly Rule[] = [
     what: "starting a process",
     pattern: /\bBun\.(?:spawn|spawnSync|\$)|\bnode:child_process\b|\bchild_process\b/,
     // base/interactive.ts hands the terminal to an editor: the opposite of what process.ts guarantees.
-    only: new RegExp(`^(?:src/base/(?:process[\\w-]*|interactive)\\.ts|${transports})/** The rules of the house (AGENTS.md), checked on the source text. Every rule carries an example that it must catch. */
-import { expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import {
-  codeOf,
-  type Import,
-  importsOf,
-  lineAt,
-  projectFiles,
-  readSources,
-  root,
-  type SourceFile,
-} from "./support/source-tree.ts";
-
-const sources = readSources("src/**/*.ts");
-const byPath = new Map(sources.map((file) => [file.path, file]));
-
-const FLOORS: Readonly<Record<string, number>> = {
-  cli: 6,
-  ui: 5,
-  app: 4,
-  agent: 3,
-  mcp: 3,
-  acp: 3,
-  tools: 2,
-  context: 2,
-  session: 2,
-  config: 2,
-  provider: 2,
-  skills: 2,
-  base: 1,
-  types: 1,
-};
-
-/** `src/ui/print.ts` → `ui`; a file directly in src is on the top floor. */
-function roomOf(path: string): string {
-  const parts = path.split("/");
-  return parts.length > 2 ? (parts[1] ?? "") : "main";
-}
-
-function floorOf(path: string): number {
-  const room = roomOf(path);
-  return room === "main" ? 7 : (FLOORS[room] ?? Number.NaN);
-}
-
-/** Help topics and prompts are data, not code: whoever needs one may embed it. */
-function isCode(specifier: string): boolean {
-  return specifier.endsWith(".ts");
-}
-
-function mayImport(from: string, to: string): boolean {
-  if (roomOf(from) === roomOf(to)) return true;
-  const [above, below] = [floorOf(from), floorOf(to)];
-  // base may say the words of types; types know nobody.
-  if (roomOf(from) === "base" && roomOf(to) === "types") return true;
-  return below < above;
-}
-
-/** A pattern that may appear only in some files. `example` proves that the pattern catches what it is for. */
-type Rule = { readonly what: string; readonly pattern: RegExp; readonly only: RegExp; readonly example: string };
-
-const nowhere = /^$/;
-
-/** The transports of the two protocols start their own servers and speak over their pipes (named exceptions). */
-const transports = "src/(?:mcp|acp)/[\\w-]*transport[\\w-]*\\.ts";
-
-const RULES: readonly Rule[] = [
-  {
-    what: "starting a process",
-    pattern: /\bBun\.(?:spawn|spawnSync|\$)|\bnode:child_process\b|\bchild_process\b/,
-    ),
+    only: new RegExp(`^(?:src/base/(?:process[\\w-]*|interactive)\\.ts|${transports})$`),
     example: "Bun.spawn([])",
   },
   {
@@ -192,7 +121,7 @@ const RULES: readonly Rule[] = [
     pattern:
       /\bBun\.write\b|\.writer\(\)|\b(?:writeFile|rename|unlink|rm|rmdir|mkdir|mkdtemp|copyFile|truncate|ftruncate|chmod|chown|symlink|link|utimes)(?:Sync)?\(/,
     // session/ and config/ keep thndrs' own data (log, lock, trust, credentials), never a user's file.
-    only: /^src\/(?:base\/files[\w-]*|session\/[\w-]+|config\/[\w-]+|provider\/record[\w-]*)\.ts$/,
+    only: /^src\/(?:base\/(?:files|file-temps|held-directory)|session\/[\w-]+|config\/[\w-]+|provider\/record[\w-]*)\.ts$/,
     example: "await writeFile(path, text)",
   },
   { what: "compiling text to code", pattern: /\beval\(|\bnew Function\b/, only: nowhere, example: "new Function(x)" },
@@ -264,8 +193,8 @@ function withoutImports(code: string): string {
 }
 
 test("the reader of source text sees code, and only code", () => {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: source text of a template
   const text =
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: source text of a template
     'a("x // y"); // process.exit\nb(`p ${c("}")} process.exit`); /* process.exit */ d(/process.exit["/]/g, e / f); `${`${g}`}`;\nh();';
   const code = codeOf(text);
   expect(code).toHaveLength(text.length);
