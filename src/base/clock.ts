@@ -1,0 +1,22 @@
+/** Monotonic time and timers, injectable (H16). Refuses: dates. */
+
+export type Clock = {
+  /** Milliseconds from an arbitrary start; never goes back, whatever happens to the wall clock. */
+  now(): number;
+  /** Calls `action` once after `ms`; the result cancels it. */
+  after(ms: number, action: () => void): () => void;
+  sleep(ms: number): Promise<void>;
+};
+
+/** The longest delay a timer takes (2^31 - 1 ms); longer ones would fire at once. */
+const LONGEST_TIMER = 2_147_483_647;
+
+/** The real clock. */
+export const monotonicClock: Clock = {
+  now: () => performance.now(),
+  after(ms, action) {
+    const timer = setTimeout(action, Math.min(ms, LONGEST_TIMER));
+    return () => clearTimeout(timer);
+  },
+  sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+};

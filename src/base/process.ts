@@ -1,0 +1,310 @@
+/**
+ * The one spawner (architecture rule 3): own session without a terminal, empty stdin, streamed output, monotonic
+ * time-out, and an end for the whole tree. Refuses: choosing an environment (base/child-env.ts), interpreting output.
+ */
+import { randomBytes } from "node:crypto";
+import { closeSync } from "node:fs";
+import { MARKER_VARIABLE } from "./child-env.ts";
+import { type Clock, monotonicClock } from "./clock.ts";
+import { loadPipes, type OpenPipe, type Pipe } from "./pipe.ts";
+import { endTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
+import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
+
+export { findExecutable, type SpawnFailure } from "./spawn-failure.ts";
+
+/** Receives output as it comes; `stop` ends the process (search caps). The chunk belongs to the receiver. */
+export type OnChunk = (chunk: Uint8Array, stop: () => void) => void;
+
+export type ProcessRequest = {
+  readonly argv: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  /** Complete; see `childEnvironment`. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Without a receiver the stream is drained and dropped. */
+  readonly onStdout?: OnChunk;
+  readonly onStderr?: OnChunk;
+  /** `none` for programs known to start nothing (rg, fd): spares the search for their descendants. */
+  readonly descendants?: "tracked" | "none";
+  /** Go on delivering what descendants print after the direct child has exited (background processes). */
+  readonly follow?: boolean;
+};
+
+export type ProcessEnd = {
+  readonly started: true;
+  /** null when a signal ended it, or when it could not be ended at all. */
+  readonly exitCode: number | null;
+  /** `SIGKILL` … */
+  readonly signal?: string;
+  readonly timedOut: boolean;
+  /** Ended by the request's signal, `end()` or the owner. */
+  readonly cancelled: boolean;
+  /** Ended by an output receiver. */
+  readonly stopped: boolean;
+  /** The child is gone, a descendant still holds its output. */
+  readonly heldPipe: boolean;
+  /** Members of the tree that not even KILL could end (uninterruptible, or another user's). */
+  readonly survivors: number;
+  readonly elapsedMs: number;
+};
+
+export type ProcessOutcome = ProcessEnd | { readonly started: false; readonly failure: SpawnFailure };
+
+export type RunningProcess = {
+  readonly pid: number;
+  /** Resolves when the direct child has exited and output is drained, or 250 ms later. Rejects only when a receiver threw. */
+  readonly done: Promise<ProcessEnd>;
+  /** Ends the whole tree, also what is left of it after `done`; resolves when it is gone. */
+  end(): Promise<void>;
+};
+
+export type StartResult =
+  | { readonly ok: true; readonly process: RunningProcess }
+  | { readonly ok: false; readonly failure: SpawnFailure };
+
+/**
+ * Owns every process of one run. Descendants of a finished command may live on (a server started with `&`); they are
+ * ended when their owner is.
+ */
+export interface ProcessOwner {
+  start(request: ProcessRequest): Promise<StartResult>;
+  /** Ends everything this owner ever started, TERM then KILL; resolves when it is gone. */
+  reapAll(): Promise<void>;
+  /** The last resort while the program dies: KILL, synchronously, in a few milliseconds. Returns how many resisted. */
+  killAllNow(): number;
+}
+
+/** How long a descendant may keep the pipe open before the result is given without waiting for it. */
+const HELD_PIPE_MS = 250;
+/** After KILL a child that is not gone within this time is left to the kernel. */
+const UNKILLABLE_MS = 500;
+
+type EndReason = "timeout" | "cancel" | "stop";
+
+type Entry = { readonly root: Root; readonly process: RunningProcess };
+
+/** Made once per run by app/; tests make their own. */
+export function createProcessOwner(options: { readonly clock?: Clock; readonly platform?: NodeJS.Platform } = {}): ProcessOwner {
+  const clock = options.clock ?? monotonicClock;
+  const id = randomBytes(8).toString("hex");
+  const entries = new Set<Entry>();
+  let pipes: Promise<OpenPipe> | undefined;
+  let count = 0;
+  let everTracked = false;
+
+  const wholeTree = (): Tree => ({ roots: [...entries].map((entry) => entry.root), marker: everTracked ? `${id}.` : "" });
+
+  return {
+    async start(request) {
+      pipes ??= loadPipes(options.platform ?? process.platform);
+      const openPipe = await pipes;
+      if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
+      const tracked = request.descendants !== "none";
+      const marker = tracked ? `${id}.${++count};` : "";
+      everTracked ||= tracked;
+      const spawned = spawn(request, marker, openPipe);
+      if (!spawned.ok) return spawned;
+      const root: Root = { pid: spawned.child.pid, exited: false };
+      const running = supervise(spawned, request, { roots: [root], marker }, clock);
+      const entry: Entry = { root, process: running };
+      entries.add(entry);
+      // A group that is still there holds descendants; others are found by the marker.
+      const settle = (): void => void (groupExists(root.pid) || entries.delete(entry));
+      running.done.then(settle, settle);
+      return { ok: true, process: running };
+    },
+    async reapAll() {
+      const live = [...entries].filter((entry) => !entry.root.exited);
+      await Promise.all(live.map((entry) => entry.process.end()));
+      if (everTracked || entries.size > 0) await endTree(wholeTree(), clock);
+      await Promise.allSettled(live.map((entry) => entry.process.done));
+    },
+    killAllNow: () => (everTracked || entries.size > 0 ? killTreeNow(wholeTree()) : 0),
+  };
+}
+
+/**
+ * Runs one command to its end. Without an owner nothing outlives the call: descendants are ended before it returns.
+ * Never throws unless a receiver does.
+ */
+export async function runProcess(
+  request: ProcessRequest & { readonly owner?: ProcessOwner | undefined },
+): Promise<ProcessOutcome> {
+  const owner = request.owner ?? createProcessOwner();
+  const started = await owner.start(request);
+  if (!started.ok) return { started: false, failure: started.failure };
+  try {
+    return await started.process.done;
+  } finally {
+    if (request.owner === undefined && request.descendants !== "none") await owner.reapAll();
+  }
+}
+
+type Child = ReturnType<typeof launch>;
+type Source = { readonly stream: ReadableStream<Uint8Array>; readonly close: () => void };
+type Spawned = { readonly ok: true; readonly child: Child; readonly stdout: Source; readonly stderr: Source };
+
+function launch(
+  program: string,
+  request: ProcessRequest,
+  env: Record<string, string>,
+  out: number | "pipe",
+  err: number | "pipe",
+) {
+  return Bun.spawn([program, ...request.argv.slice(1)], {
+    argv0: request.argv[0] ?? program,
+    cwd: request.cwd,
+    env,
+    stdin: "ignore",
+    stdout: out,
+    stderr: err,
+    // setsid: a session of its own has no terminal to open and is one group to signal.
+    detached: true,
+  });
+}
+
+function spawn(
+  request: ProcessRequest,
+  marker: string,
+  openPipe: OpenPipe,
+): Spawned | { readonly ok: false; readonly failure: SpawnFailure } {
+  const resolved = resolveProgram(request.argv, request.cwd, request.env);
+  if (!resolved.ok) return resolved;
+  const env = { ...request.env };
+  // A thndrs inside a thndrs keeps the outer mark, so that the outer one can end both.
+  if (marker !== "") env[MARKER_VARIABLE] = (env[MARKER_VARIABLE] ?? "") + marker;
+  const out = openPipe();
+  const err = openPipe();
+  const ends = [out?.read, err?.read].filter((fd) => fd !== undefined);
+  try {
+    const child = launch(resolved.program, request, env, out?.write ?? "pipe", err?.write ?? "pipe");
+    return { ok: true, child, stdout: sourceOf(out, child.stdout), stderr: sourceOf(err, child.stderr) };
+  } catch (error) {
+    for (const fd of ends) closeSync(fd);
+    return { ok: false, failure: explainSpawnError(error, resolved.program, request.cwd) };
+  } finally {
+    for (const pipe of [out, err]) if (pipe) closeSync(pipe.write);
+  }
+}
+
+function sourceOf(pipe: Pipe | undefined, own: ReadableStream<Uint8Array> | number | undefined): Source {
+  if (pipe) return { stream: Bun.file(pipe.read).stream(), close: () => closeSync(pipe.read) };
+  return { stream: own instanceof ReadableStream ? own : new Blob([]).stream(), close: () => {} };
+}
+
+function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock: Clock): RunningProcess {
+  const { child } = spawned;
+  const began = clock.now();
+  const ender = createEnder(tree, clock);
+  const clearTimer = request.timeoutMs === undefined ? () => {} : clock.after(request.timeoutMs, () => void ender.end("timeout"));
+  const cancel = (): void => void ender.end("cancel");
+  const stop = (): void => void ender.end("stop");
+  request.signal?.addEventListener("abort", cancel, { once: true });
+
+  const flow = { dropping: false };
+  const drained = Promise.all([
+    readAll(spawned.stdout, request.onStdout, stop, flow),
+    readAll(spawned.stderr, request.onStderr, stop, flow),
+  ]);
+  // A receiver's throw is reported through `done`; the child must not run on without a reader meanwhile.
+  drained.catch(stop);
+
+  const finish = async (): Promise<ProcessEnd> => {
+    await Promise.race([child.exited, ender.gaveUp]);
+    ender.childExited();
+    clearTimer();
+    request.signal?.removeEventListener("abort", cancel);
+    await ender.settled();
+    const heldPipe = !(await within(HELD_PIPE_MS, drained, clock));
+    flow.dropping = heldPipe && request.follow !== true;
+    const reason = ender.reason();
+    return {
+      started: true,
+      exitCode: child.exitCode,
+      ...(child.signalCode ? { signal: String(child.signalCode) } : {}),
+      timedOut: reason === "timeout",
+      cancelled: reason === "cancel",
+      stopped: reason === "stop",
+      heldPipe,
+      survivors: ender.survivors(),
+      elapsedMs: clock.now() - began,
+    };
+  };
+  return { pid: child.pid, done: finish(), end: () => ender.end("cancel") };
+}
+
+/** True when `promise` resolved in time. Leaves no timer behind that would keep the program from ending. */
+async function within(ms: number, promise: Promise<unknown>, clock: Clock): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const cancelTimer = clock.after(ms, () => late.resolve(false));
+  try {
+    return await Promise.race([promise.then(() => true), late.promise]);
+  } finally {
+    cancelTimer();
+  }
+}
+
+type Ender = {
+  /** Ends the tree; the first reason given while the child lives is the reason. */
+  end(reason: EndReason): Promise<void>;
+  childExited(): void;
+  /** Resolves when no end is under way. */
+  settled(): Promise<void>;
+  /** Resolves when an end was tried to the last and the child did not go. */
+  readonly gaveUp: Promise<void>;
+  reason(): EndReason | undefined;
+  survivors(): number;
+};
+
+function createEnder(tree: Tree, clock: Clock): Ender {
+  const gaveUp = Promise.withResolvers<void>();
+  let reason: EndReason | undefined;
+  let survivors = 0;
+  let ending: Promise<void> | undefined;
+  let exited = false;
+  let cancelTimer = (): void => {};
+
+  const endOnce = async (): Promise<void> => {
+    survivors = await endTree(tree, clock);
+    ending = undefined;
+    if (!exited) cancelTimer = clock.after(UNKILLABLE_MS, gaveUp.resolve);
+  };
+  return {
+    end(why) {
+      if (!exited) reason ??= why;
+      ending ??= endOnce();
+      return ending;
+    },
+    childExited() {
+      exited = true;
+      cancelTimer();
+      for (const root of tree.roots) root.exited = true;
+    },
+    settled: async () => ending,
+    gaveUp: gaveUp.promise,
+    reason: () => reason,
+    survivors: () => survivors,
+  };
+}
+
+/** Reads a stream to its end and closes it. Never stops reading early: a full pipe would block the child. */
+async function readAll(
+  source: Source,
+  receive: OnChunk | undefined,
+  stop: () => void,
+  flow: { dropping: boolean },
+): Promise<void> {
+  const reader = source.stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      if (receive && !flow.dropping) receive(value, stop);
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+    source.close();
+  }
+}
