@@ -36,12 +36,26 @@ export type AcpAgentSettings = {
 /** Where a value came from; `config show` prints it. */
 export type Origin = "flag" | "environment" | "project" | "user" | "default";
 
+/**
+ * What the configuration says of one provider: laid over the preset of that name by provider/, or a provider of its own.
+ * An absent member leaves the preset's.
+ */
+export type ProviderOverride = Partial<Omit<ProviderSettings, "name">> & {
+  readonly name: string;
+  /**
+   * The base URL comes from a project file that named no key variable of its own: no credential of the user may go there,
+   * neither the preset's variable nor a stored key (security.md 4).
+   */
+  readonly withoutCredential?: true;
+};
+
 /** Resolved and frozen. */
 export type Config = {
   /** `provider/id`; undefined when nothing chose one. */
   readonly model?: string;
   readonly reasoningEffort?: "none" | "minimal" | "low" | "medium" | "high" | "xhigh";
-  readonly providers: Readonly<Record<string, ProviderSettings>>;
+  /** Only what the configuration declares; presets are provider/'s. */
+  readonly providers: Readonly<Record<string, ProviderOverride>>;
   readonly models: Readonly<Record<string, ModelSettings>>;
   readonly context: ContextSettings;
   readonly shell: { readonly timeoutMs: number; readonly maxTimeoutMs: number; readonly envAllow: readonly string[] };

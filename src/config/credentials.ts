@@ -1,0 +1,187 @@
+/**
+ * Where a provider's key comes from (cli.md, Configuration; security.md 4): the environment, then what `thndrs login`
+ * stored in the OS keychain, or in a 0600 file where there is none. The file also says which providers are in the
+ * keychain, so that nobody's start waits for a keychain that holds nothing. Refuses: printing, sending, guessing.
+ */
+import { join } from "node:path";
+import { looksSecret } from "../base/child-env.ts";
+import { UserError } from "../base/user-error.ts";
+import type { Environment } from "./env.ts";
+import { readSettingsFile, writePrivateFile } from "./private-file.ts";
+
+export type CredentialSource =
+  | { readonly kind: "environment"; readonly variable: string }
+  | { readonly kind: "keychain" }
+  | { readonly kind: "file"; readonly path: string };
+
+/** The part of `Bun.secrets` that is used; tests bring their own. */
+export type Keychain = {
+  get(options: { service: string; name: string }): Promise<string | null>;
+  set(options: { service: string; name: string; value: string; persist?: "local" | "enterprise" }): Promise<void>;
+  delete(options: { service: string; name: string }): Promise<boolean>;
+};
+
+export type Credentials = {
+  /**
+   * The key of a provider (`openai`), trimmed. `variable` is the provider's key variable; without one, `<NAME>_API_KEY`.
+   * `null`: no variable counts. Undefined when there is none or the keychain does not answer.
+   */
+  lookup(name: string, variable?: string | null): Promise<string | undefined>;
+  /** Where `lookup` would find it, without asking the keychain. */
+  source(name: string, variable?: string | null): Promise<CredentialSource | undefined>;
+  /** Providers with a stored key, by name. */
+  stored(): Promise<readonly { readonly name: string; readonly source: CredentialSource }[]>;
+  /** @throws UserError when there is nowhere to store it. */
+  store(name: string, value: string): Promise<CredentialSource>;
+  /** True when there was one. The environment is not touched. */
+  remove(name: string): Promise<boolean>;
+  /** Every secret value this process holds so far, for exact redaction: looked-up keys and secret-named variables. */
+  knownValues(): readonly string[];
+  /** A reason to tell the user about the stored file (readable by others, damaged); undefined when all is well. */
+  problem(): Promise<string | undefined>;
+};
+
+type Stored = { readonly in: "keychain" } | { readonly in: "file"; readonly value: string };
+type StoredFile = { readonly entries: ReadonlyMap<string, Stored>; readonly problem?: string };
+
+export type CredentialOptions = {
+  readonly env: Environment;
+  readonly configHome: string | undefined;
+  /** Default: the OS keychain; `null`: none. */
+  readonly keychain?: Keychain | null;
+  /** How long the keychain may take; it can be waiting for the user to unlock it. */
+  readonly keychainTimeoutMs?: number;
+};
+
+const SERVICE = "thndrs";
+/** Shorter values are left out of exact redaction: they would black out ordinary words. */
+const MIN_KNOWN_LENGTH = 8;
+
+/** `my-corp` → `MY_CORP_API_KEY`. */
+export function keyVariable(name: string): string {
+  return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_API_KEY`;
+}
+
+async function readStored(path: string): Promise<StoredFile> {
+  const read = await readSettingsFile(path);
+  if (read.kind === "absent") return { entries: new Map() };
+  if (read.kind === "unreadable") return { entries: new Map(), problem: `${path} cannot be read: ${read.reason}` };
+  const entries = new Map<string, Stored>();
+  try {
+    const parsed = JSON.parse(new TextDecoder().decode(read.bytes)) as { credentials?: Record<string, unknown> };
+    for (const [name, raw] of Object.entries(parsed.credentials ?? {})) {
+      const item = raw as { in?: unknown; value?: unknown };
+      if (item.in === "keychain") entries.set(name, { in: "keychain" });
+      if (item.in === "file" && typeof item.value === "string") entries.set(name, { in: "file", value: item.value });
+    }
+  } catch {
+    return { entries: new Map(), problem: `${path} is damaged; "thndrs login" writes it anew` };
+  }
+  const open = process.platform !== "win32" && (read.mode & 0o077) !== 0;
+  return {
+    entries,
+    ...(open ? { problem: `${path} can be read by others (mode ${read.mode.toString(8)}); run: chmod 600 ${path}` } : {}),
+  };
+}
+
+async function writeStored(path: string, entries: ReadonlyMap<string, Stored>): Promise<void> {
+  await writePrivateFile(path, `${JSON.stringify({ version: 1, credentials: Object.fromEntries(entries) }, null, 2)}\n`);
+}
+
+/** Resolves to undefined when the keychain fails or takes longer than `ms`. */
+async function askKeychain<T>(ask: () => Promise<T>, ms: number): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), ms);
+  try {
+    return await Promise.race([ask().catch(() => undefined), late]);
+  } catch {
+    return undefined;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function variableValue(
+  env: Environment,
+  name: string,
+  variable: string | null | undefined,
+): { readonly variable: string; readonly value: string } | undefined {
+  if (variable === null) return undefined;
+  const chosen = variable ?? keyVariable(name);
+  const value = env[chosen]?.trim();
+  return value ? { variable: chosen, value } : undefined;
+}
+
+/** The credentials of one process. Nothing is read before the first question. */
+export function createCredentials(options: CredentialOptions): Credentials {
+  const { env, configHome, keychainTimeoutMs = 10_000 } = options;
+  const file = configHome ? join(configHome, "credentials.json") : undefined;
+  const held = new Set<string>();
+  const keychain = (): Keychain | null => (options.keychain === undefined ? Bun.secrets : options.keychain);
+  const read = async (): Promise<StoredFile> => (file ? readStored(file) : { entries: new Map() });
+  const place = (stored: Stored, path: string): CredentialSource =>
+    stored.in === "keychain" ? { kind: "keychain" } : { kind: "file", path };
+  const saveInKeychain = async (name: string, value: string): Promise<boolean> => {
+    const chain = keychain();
+    if (!chain) return false;
+    const save = (): Promise<boolean> => chain.set({ service: SERVICE, name, value, persist: "local" }).then(() => true);
+    return (await askKeychain(save, keychainTimeoutMs)) === true;
+  };
+  return {
+    async lookup(name, variable) {
+      const given = variableValue(env, name, variable);
+      if (given) {
+        held.add(given.value);
+        return given.value;
+      }
+      const stored = (await read()).entries.get(name);
+      if (!stored) return undefined;
+      const chain = keychain();
+      const asked =
+        stored.in === "keychain" && chain
+          ? askKeychain(() => chain.get({ service: SERVICE, name }), keychainTimeoutMs)
+          : undefined;
+      const value = stored.in === "file" ? stored.value : ((await asked) ?? undefined);
+      if (value) held.add(value);
+      return value;
+    },
+    async source(name, variable) {
+      const given = variableValue(env, name, variable);
+      if (given) return { kind: "environment", variable: given.variable };
+      const stored = (await read()).entries.get(name);
+      return stored && file ? place(stored, file) : undefined;
+    },
+    async stored() {
+      const { entries } = await read();
+      return [...entries].map(([name, stored]) => ({ name, source: place(stored, file ?? "") }));
+    },
+    async store(name, value) {
+      if (!file) throw new UserError("there is no place to keep a key: set HOME or THNDRS_HOME");
+      const { entries } = await read();
+      const stored: Stored = (await saveInKeychain(name, value)) ? { in: "keychain" } : { in: "file", value };
+      await writeStored(file, new Map([...entries, [name, stored]]));
+      held.add(value);
+      return place(stored, file);
+    },
+    async remove(name) {
+      const { entries } = await read();
+      const stored = entries.get(name);
+      if (!file || !stored) return false;
+      const chain = keychain();
+      if (stored.in === "keychain" && chain) {
+        const gone = await askKeychain(() => chain.delete({ service: SERVICE, name }).then(() => true), keychainTimeoutMs);
+        if (!gone) throw new UserError(`the keychain does not answer, so the key of ${name} is still in it`);
+      }
+      await writeStored(file, new Map([...entries].filter(([other]) => other !== name)));
+      return true;
+    },
+    knownValues() {
+      const values = new Set(held);
+      for (const [name, value] of Object.entries(env)) if (value && looksSecret(name)) values.add(value.trim());
+      return [...values].filter((value) => value.length >= MIN_KNOWN_LENGTH);
+    },
+    async problem() {
+      return (await read()).problem;
+    },
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * Flags over THNDRS_ variables over the project's file over the user's file over defaults (cli.md, Configuration). Refuses:
+ * presets, credentials, writing. Without a file it loads no TOML parser.
+ */
+import { realpath } from "node:fs/promises";
+import { contentHash } from "../base/hash.ts";
+import { nearestWord } from "../base/nearest.ts";
+import { UserError } from "../base/user-error.ts";
+import type { Diagnostic } from "../types/event.ts";
+import { buildConfig, type Setting } from "./build.ts";
+import type { Environment } from "./env.ts";
+import { configPaths, findHomes, type Homes } from "./homes.ts";
+import { findKey, formatKey, isOtherVariable, KEYS, type KeySpec, variableOf } from "./keys.ts";
+import { readSettingsFile } from "./private-file.ts";
+import type { Config } from "./schema.ts";
+import type { Declared } from "./toml.ts";
+import { openTrust, type TrustState } from "./trust.ts";
+import { readText, readValue } from "./values.ts";
+
+/** The flags that are configuration. cli/'s `Flags` fits. */
+export type ConfigFlags = {
+  readonly model?: string;
+  readonly reasoningEffort?: string;
+  readonly authority?: string;
+  readonly sessionDir?: string;
+  readonly skillDir?: readonly string[];
+  readonly noContext?: boolean;
+  readonly noMcp?: boolean;
+  /** Trusts the project's file for this run. */
+  readonly trustProject?: boolean;
+};
+
+export type ConfigRequest = {
+  readonly env: Environment;
+  readonly flags: ConfigFlags;
+  /** Absolute. Relative paths in flags and variables start here. */
+  readonly cwd: string;
+  /** Absolute (context.md C1). */
+  readonly workspaceRoot: string;
+};
+
+export type LoadedConfig = {
+  readonly config: Config;
+  /** What was ignored, and why. Errors are thrown, not listed. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Every key that is not a default, with where it came from. */
+  readonly settings: readonly Setting[];
+  readonly homes: Homes;
+  /** The project's file when some of its keys wait for trust: what the REPL asks about. */
+  readonly untrusted?: {
+    readonly path: string;
+    readonly bytes: Uint8Array;
+    readonly keys: readonly string[];
+    readonly state: TrustState;
+  };
+};
+
+type SettingsFile = { readonly path: string; readonly bytes: Uint8Array; readonly declared: readonly Declared[] };
+
+async function readConfigFile(path: string | undefined, homes: Homes): Promise<SettingsFile | undefined> {
+  if (path === undefined) return undefined;
+  const read = await readSettingsFile(path);
+  if (read.kind === "absent") return undefined;
+  if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(read.bytes);
+  } catch {
+    throw new UserError(`${path}: is not UTF-8 text`);
+  }
+  // Lazy door: the TOML parser is only needed by those who have a file.
+  const { parseConfigFile } = await import("./toml.ts");
+  return { path, bytes: read.bytes, declared: parseConfigFile(path, text, homes.user) };
+}
+
+function settingsOf(file: SettingsFile, declared: readonly Declared[], origin: "user" | "project"): readonly Setting[] {
+  return declared.map(({ path, value, line }) => ({
+    key: formatKey(path),
+    path,
+    value,
+    origin,
+    from: file.path,
+    ...(line === undefined ? {} : { line }),
+  }));
+}
+
+function readVariables(env: Environment, cwd: string, homes: Homes): readonly Setting[] {
+  const names = new Map<string, KeySpec>();
+  for (const spec of KEYS) {
+    const name = variableOf(spec);
+    if (name) names.set(name, spec);
+  }
+  const settings: Setting[] = [];
+  for (const [name, text] of Object.entries(env)) {
+    if (!name.startsWith("THNDRS_") || text === undefined || text.trim() === "" || isOtherVariable(name)) continue;
+    const spec = names.get(name);
+    if (!spec) {
+      const near = nearestWord(name, [...names.keys(), "THNDRS_HOME"]);
+      const hint = near ? `; did you mean ${near}?` : '; "thndrs help configuration" lists the variables';
+      throw new UserError(`environment: unknown variable ${name}${hint}`);
+    }
+    const read = readText(spec.type, text, { base: cwd, ...(homes.user ? { home: homes.user } : {}) });
+    if (!read.ok) throw new UserError(`environment: ${name} must be ${read.expected}`);
+    settings.push({ key: spec.name, path: spec.name.split("."), value: read.value, origin: "environment", from: `$${name}` });
+  }
+  return settings;
+}
+
+function readFlags(flags: ConfigFlags, cwd: string, homes: Homes): readonly Setting[] {
+  const given: readonly (readonly [string, string, unknown])[] = [
+    ["model", "--model", flags.model],
+    ["reasoning_effort", "--reasoning-effort", flags.reasoningEffort],
+    ["authority", "--authority", flags.authority],
+    ["session_dir", "--session-dir", flags.sessionDir],
+    ["skill_dirs", "--skill-dir", flags.skillDir],
+  ];
+  const settings: Setting[] = [];
+  for (const [key, from, raw] of given) {
+    const spec = findKey([key]);
+    if (raw === undefined || !spec) continue;
+    const read = readValue(spec.type, raw, { base: cwd, ...(homes.user ? { home: homes.user } : {}) });
+    if (!read.ok) throw new UserError(`${from} must be ${read.expected}`);
+    settings.push({ key, path: [key], value: read.value, origin: "flag", from });
+  }
+  return settings;
+}
+
+/** The keys that say where a named table's traffic or commands go: who sets one owns the whole table. */
+const ENDPOINTS: ReadonlySet<string> = new Set(["base_url", "command", "url"]);
+
+/** `["providers", "x"]`, `["mcp", "servers", "x"]` or `["acp", "agents", "x"]` for a key inside such a table. */
+function tableOf(setting: Setting): string | undefined {
+  const [first] = setting.path;
+  const length = first === "providers" ? 2 : first === "mcp" || first === "acp" ? 3 : 0;
+  return length > 0 && setting.path.length > length ? formatKey(setting.path.slice(0, length)) : undefined;
+}
+
+/**
+ * Lays `layer` over `winners`. Keys win one by one, except that a layer which names a table's endpoint replaces what lower
+ * layers said of that table: headers and variables meant for one address or program never reach another one. `skill_dirs`
+ * adds up, the nearest first.
+ */
+function lay(winners: Map<string, Setting>, layer: readonly Setting[]): void {
+  const owned = new Set<string>();
+  for (const setting of layer) {
+    const table = ENDPOINTS.has(setting.path.at(-1) ?? "") ? tableOf(setting) : undefined;
+    if (table) owned.add(table);
+  }
+  for (const [key, setting] of winners) {
+    const table = tableOf(setting);
+    if (table && owned.has(table)) winners.delete(key);
+  }
+  for (const setting of layer) {
+    const below = winners.get(setting.key);
+    const more = setting.key === "skill_dirs" && Array.isArray(below?.value) ? below.value : [];
+    const value = Array.isArray(setting.value) ? [...new Set([...setting.value, ...more])] : setting.value;
+    winners.set(setting.key, { ...setting, value });
+  }
+}
+
+/** `OPENAI_BASE_URL` outranks a project's `providers.openai.base_url`: the whole of that table then counts for nothing. */
+function withoutOverruled(settings: readonly Setting[], env: Environment): readonly Setting[] {
+  const overruled = new Set<string>();
+  for (const { path } of settings) {
+    const [first, name, key] = path;
+    if (first !== "providers" || name === undefined || key !== "base_url") continue;
+    if (env[`${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`]) overruled.add(name);
+  }
+  return settings.filter(({ path }) => path[0] !== "providers" || !overruled.has(path[1] ?? ""));
+}
+
+async function sameFile(left: string | undefined, right: string): Promise<boolean> {
+  if (left === undefined) return false;
+  const [a, b] = await Promise.all([left, right].map((path) => realpath(path).catch(() => undefined)));
+  return a !== undefined && a === b;
+}
+
+/**
+ * Resolves the configuration of one run.
+ * @throws UserError (exit 2) naming file, line, key and the nearest valid key.
+ */
+export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> {
+  const { env, flags, cwd, workspaceRoot } = request;
+  const homes = findHomes(env, cwd);
+  const paths = configPaths(homes, workspaceRoot);
+  const [user, found] = await Promise.all([readConfigFile(paths.user, homes), readConfigFile(paths.project, homes)]);
+  const project = found && user && (await sameFile(paths.user, paths.project)) ? undefined : found;
+  const winners = new Map<string, Setting>();
+  const files: Config["files"][number][] = [];
+  const diagnostics: Diagnostic[] = [];
+  let untrusted: LoadedConfig["untrusted"];
+  if (user) {
+    lay(winners, settingsOf(user, user.declared, "user"));
+    files.push({ path: user.path, source: "user", hash: contentHash(user.bytes), trusted: true });
+  }
+  if (project) {
+    const state = flags.trustProject ? "trusted" : await openTrust(homes.config).state(project.path, project.bytes);
+    // Only now: whoever has no project file needs neither trust nor its rules.
+    const { admitProject } = await import("./project.ts");
+    const admitted = await admitProject(project.path, project.declared, state, workspaceRoot);
+    diagnostics.push(...admitted.diagnostics);
+    lay(winners, withoutOverruled(settingsOf(project, admitted.declared, "project"), env));
+    files.push({ path: project.path, source: "project", hash: contentHash(project.bytes), trusted: state === "trusted" });
+    if (admitted.waiting.length > 0) untrusted = { path: project.path, bytes: project.bytes, keys: admitted.waiting, state };
+  }
+  lay(winners, readVariables(env, cwd, homes));
+  lay(winners, readFlags(flags, cwd, homes));
+  const input = { winners, env, files, noContext: flags.noContext === true, noMcp: flags.noMcp === true };
+  const config = buildConfig(input, diagnostics);
+  return { config, diagnostics, settings: [...winners.values()], homes, ...(untrusted ? { untrusted } : {}) };
+}

@@ -1,0 +1,87 @@
+/**
+ * What a project file may say (cli.md, Configuration): data from a stranger until trusted, and never the whole of it.
+ * Refuses: reading the file, remembering trust.
+ */
+import { realpath } from "node:fs/promises";
+import { dirname, isAbsolute, relative } from "node:path";
+import type { Diagnostic } from "../types/event.ts";
+import { formatKey } from "./keys.ts";
+import type { Declared } from "./toml.ts";
+import type { TrustState } from "./trust.ts";
+
+/** Real path of the deepest part of `path` that exists. */
+async function deepestReal(path: string): Promise<string> {
+  let here = path;
+  for (;;) {
+    const found = await realpath(here).catch(() => undefined);
+    const parent = dirname(here);
+    if (found !== undefined || parent === here) return found ?? here;
+    here = parent;
+  }
+}
+
+/** True when `path` is below `root`, also after every symlink that exists on the way. */
+async function isInside(path: string, root: string): Promise<boolean> {
+  const below = (target: string): boolean => {
+    const way = relative(root, target);
+    return way === "" || (way !== ".." && !way.startsWith("../") && !way.startsWith("..\\") && !isAbsolute(way));
+  };
+  return below(path) && below(await deepestReal(path));
+}
+
+async function isAdmitted(declared: Declared, trusted: boolean, root: string): Promise<boolean> {
+  switch (declared.spec.project) {
+    case "harmless":
+      return true;
+    case "trusted":
+      return trusted;
+    case "never":
+      return false;
+    case "inside": {
+      if (trusted) return true;
+      const paths = Array.isArray(declared.value) ? declared.value : [declared.value];
+      for (const path of paths) if (!(await isInside(String(path), root))) return false;
+      return true;
+    }
+  }
+}
+
+export type Admitted = {
+  readonly declared: readonly Declared[];
+  /** Keys that would count if the file were trusted. */
+  readonly waiting: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
+};
+
+/** Sorts a project file's keys into what counts and what is reported as ignored. */
+export async function admitProject(
+  path: string,
+  declared: readonly Declared[],
+  state: TrustState,
+  workspaceRoot: string,
+): Promise<Admitted> {
+  const root = await realpath(workspaceRoot).catch(() => workspaceRoot);
+  const kept: Declared[] = [];
+  const waiting: string[] = [];
+  const diagnostics: Diagnostic[] = [];
+  for (const item of declared) {
+    const key = formatKey(item.path);
+    if (await isAdmitted(item, state === "trusted", root)) kept.push(item);
+    else if (item.spec.project === "never") {
+      const message = `${path}: ${key} is ignored: only the user's own configuration can set it`;
+      diagnostics.push({
+        severity: "warning",
+        code: "config.never_project",
+        message,
+        path,
+        ...(item.line ? { line: item.line } : {}),
+      });
+    } else waiting.push(key);
+  }
+  if (waiting.length > 0) {
+    const why = state === "changed" ? "has changed since it was trusted" : "is not trusted";
+    const message = `${path} ${why}; ignored: ${waiting.join(", ")} (read it, then run "thndrs trust"; --trust-project trusts it for one run)`;
+    diagnostics.push({ severity: "warning", code: "config.untrusted", message, path });
+  }
+  return { declared: kept, waiting, diagnostics };
+}

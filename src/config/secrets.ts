@@ -1,0 +1,24 @@
+/**
+ * Which names look as if they held a secret, so that none ends up in a configuration file (cli.md, Configuration).
+ * Refuses: looking at text for secrets (base/redact.ts does).
+ */
+
+const SECRET_SUFFIX =
+  /(^|[_\-.])(api[_-]?key|apikey|access[_-]?key|private[_-]?key|token|secret|password|passwd|passphrase|credentials?)$/i;
+const SECRET_HEADER = /^(authorization|proxy-authorization|cookie|x-api-key|api-key|x-goog-api-key)$/i;
+
+/** True for `api_key`, `OPENAI_API_KEY`, `auth-token`, `Authorization`; false for `api_key_env`, `max_tokens`. */
+export function isSecretName(name: string): boolean {
+  return SECRET_SUFFIX.test(name) || SECRET_HEADER.test(name) || /[a-z](ApiKey|Token|Secret|Password)$/.test(name);
+}
+
+/**
+ * For an entry of a free map (`env`, `headers`, `query`): the variable to suggest when the entry looks like a secret
+ * written out; undefined when it is none or takes its value from a variable.
+ */
+export function literalSecretIn(name: string, value: string): string | undefined {
+  const looksSecret =
+    isSecretName(name) || /^key$/i.test(name) || /\b(sk-[A-Za-z0-9_-]{12,}|gh[pousr]_[A-Za-z0-9]{20,})/.test(value);
+  if (!looksSecret || value === "" || /\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(value)) return undefined;
+  return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase();
+}

@@ -1,0 +1,101 @@
+/**
+ * What of a workspace the user has trusted (cli.md, Configuration; security.md 1). A list in the config home, outside any
+ * repository, binds real path and content: any edit takes the trust back. SHA-256 here, not the short content hash of
+ * the log: somebody who can make two files with one hash must gain nothing. Refuses: deciding what trust is needed for.
+ */
+import { realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { UserError } from "../base/user-error.ts";
+import { readSettingsFile, writePrivateFile } from "./private-file.ts";
+
+export type TrustEntry = {
+  /** Real path of the trusted file. */
+  readonly path: string;
+  /** `sha256:` + 64 hex digits of its bytes. */
+  readonly hash: string;
+  /** ISO 8601 */
+  readonly time: string;
+};
+
+export type TrustState = "trusted" | "changed" | "untrusted";
+
+export type TrustStore = {
+  /** `changed`: the path was trusted with other content. */
+  state(path: string, bytes: Uint8Array): Promise<TrustState>;
+  list(): Promise<readonly TrustEntry[]>;
+  /** Trusts these files with exactly these bytes. */
+  add(files: readonly { readonly path: string; readonly bytes: Uint8Array }[]): Promise<void>;
+  /** Forgets every entry that `match` picks; returns what was forgotten. */
+  remove(match: (path: string) => boolean): Promise<readonly TrustEntry[]>;
+};
+
+/** `sha256:` + hex of the bytes. */
+export function trustHash(bytes: Uint8Array): string {
+  return `sha256:${new Bun.CryptoHasher("sha256").update(bytes).digest("hex")}`;
+}
+
+function isEntry(value: unknown): value is TrustEntry {
+  if (typeof value !== "object" || value === null) return false;
+  const { path, hash, time } = value as Partial<TrustEntry>;
+  return typeof path === "string" && typeof hash === "string" && typeof time === "string";
+}
+
+/** A damaged list trusts nothing; it is replaced at the next `add`. */
+async function readEntries(file: string): Promise<readonly TrustEntry[]> {
+  const read = await readSettingsFile(file);
+  if (read.kind !== "bytes") return [];
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(read.bytes));
+    const entries = typeof parsed === "object" && parsed !== null && "trusted" in parsed ? parsed.trusted : undefined;
+    return Array.isArray(entries) ? entries.filter(isEntry) : [];
+  } catch {
+    return [];
+  }
+}
+
+async function writeEntries(file: string, trusted: readonly TrustEntry[]): Promise<void> {
+  await writePrivateFile(file, `${JSON.stringify({ version: 1, trusted }, null, 2)}\n`);
+}
+
+/** The trust list of `configHome`; without a config home nothing is trusted and nothing can be. */
+export function openTrust(configHome: string | undefined): TrustStore {
+  const file = configHome ? join(configHome, "trust.json") : undefined;
+  const real = (path: string): Promise<string> => realpath(path).catch(() => path);
+  const needFile = (): string => {
+    if (file) return file;
+    throw new UserError("there is no place to remember trust: set HOME or THNDRS_HOME (or use --trust-project for one run)");
+  };
+  return {
+    async state(path, bytes) {
+      if (!file) return "untrusted";
+      const entries = await readEntries(file);
+      if (entries.length === 0) return "untrusted";
+      const known = await real(path);
+      const found = entries.find((entry) => entry.path === known);
+      if (!found) return "untrusted";
+      return found.hash === trustHash(bytes) ? "trusted" : "changed";
+    },
+    async list() {
+      return file ? readEntries(file) : [];
+    },
+    async add(files) {
+      const time = new Date().toISOString();
+      const added: TrustEntry[] = [];
+      for (const { path, bytes } of files) added.push({ path: await real(path), hash: trustHash(bytes), time });
+      const paths = new Set(added.map((entry) => entry.path));
+      const kept = (await readEntries(needFile())).filter((entry) => !paths.has(entry.path));
+      await writeEntries(needFile(), [...kept, ...added]);
+    },
+    async remove(match) {
+      if (!file) return [];
+      const entries = await readEntries(file);
+      const removed = entries.filter((entry) => match(entry.path));
+      if (removed.length > 0)
+        await writeEntries(
+          file,
+          entries.filter((entry) => !match(entry.path)),
+        );
+      return removed;
+    },
+  };
+}
