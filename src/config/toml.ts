@@ -31,7 +31,7 @@ function suggestion(path: readonly string[]): string {
   const parent = path.slice(0, -1);
   const word = path.at(-1) ?? "";
   const siblings = childrenOf(parent).filter((child) => child !== "*");
-  const near = nearestWord(word, siblings);
+  const near = siblings.find((child) => word.length > 2 && child.startsWith(word)) ?? nearestWord(word, siblings);
   if (near) return `; did you mean "${formatKey([...parent, near])}"?`;
   const elsewhere = siblings.length > 0 ? findElsewhere(word, parent) : undefined;
   if (elsewhere) return `; did you mean "${elsewhere}"?`;
