@@ -1,18 +1,9 @@
-/** Builds a Runtime from a Config and joins the rooms; holds no logic of its own. */
-import type { QueueKind, RunEvent } from "../types/event.ts";
-import type { Usage } from "../types/message.ts";
+/** The face of one open conversation: what ui/ and acp/ drive. Refuses: building one (open.ts does). */
+import type { QueueKind, RunEvent, TurnOutcome } from "../types/event.ts";
+import type { Message, ToolSpec, Usage } from "../types/message.ts";
 
-export type TurnStatus = "ok" | "failed" | "cancelled" | "limit" | "policy" | "timeout";
-
-/** How one turn ended. */
-export type TurnOutcome = {
-  readonly status: TurnStatus;
-  /** The final answer ("" when there is none). */
-  readonly text: string;
-  readonly error?: { readonly class: string; readonly message: string };
-  /** Requests made in this turn. */
-  readonly requests: number;
-};
+/** What a request would hold (`--print-prompt`). */
+export type Preview = { readonly system: string; readonly tools: readonly ToolSpec[]; readonly messages: readonly Message[] };
 
 export type RunTotals = {
   readonly requests: number;
@@ -24,11 +15,18 @@ export type RunTotals = {
 export interface Runtime {
   readonly sessionId: string;
   /** Absolute path of the session file; undefined when ephemeral. */
-  readonly sessionPath?: string;
+  readonly sessionPath: string | undefined;
+  /** `provider/id`. */
   readonly model: string;
+  /** Real path of the workspace root. */
+  readonly workspace: string;
+  /** Why the session log could not be kept; undefined while it is. */
+  readonly logFailure: string | undefined;
   subscribe(listener: (event: RunEvent) => void): () => void;
   /** Runs one turn to its end. Follow-ups queued meanwhile are not run by it: the caller submits them. */
   submit(text: string, signal?: AbortSignal): Promise<TurnOutcome>;
+  /** What the next request would hold if `text` were submitted; nothing is sent or logged. */
+  preview(text: string): Promise<Preview>;
   /** Queued input while a turn runs. Returns false when the audit record could not be written: the caller keeps the text. */
   queue(kind: QueueKind, text: string): boolean;
   /** Cancels the active turn; one `cancelled` record. */

@@ -2,9 +2,10 @@
  * argv → what was asked for. Bad usage ends here as a UserError (exit 2) that names the nearest valid word.
  * Refuses: reading stdin, files or the environment.
  */
+import { durationMs } from "../base/duration.ts";
+import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
 import { COMMANDS, FLAGS, type FlagSpec, findCommand, flagsOf } from "./flags.ts";
-import { nearest } from "./nearest.ts";
 
 /** Every flag's value. Durations are milliseconds. Absent means not given. */
 export type Flags = {
@@ -77,17 +78,6 @@ export type Parsed = {
 
 type Value = boolean | string | number | string[];
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** `90s`, `1.5h`, `1h30m`, or plain seconds → milliseconds; undefined when it is not a duration. */
-export function parseDuration(text: string): number | undefined {
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000);
-  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined;
-  let total = 0;
-  for (const part of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) total += Number(part[1]) * (UNITS[part[2] ?? ""] ?? 0);
-  return Math.round(total);
-}
-
 function usage(message: string): UserError {
   return new UserError(message);
 }
@@ -112,14 +102,14 @@ function convert(flag: FlagSpec, raw: string): Value {
       return number;
     }
     case "duration": {
-      const duration = parseDuration(raw);
+      const duration = durationMs(raw);
       if (duration === undefined || duration <= 0)
         throw usage(`${named} takes a duration such as 90s, 10m or 1h30m, not "${raw}"`);
       return duration;
     }
     case "choice": {
       if (flag.choices?.includes(raw)) return raw;
-      const near = nearest(raw, flag.choices ?? []);
+      const near = nearestWord(raw, flag.choices ?? []);
       throw usage(`${named} takes one of ${flag.choices?.join(", ")}, not "${raw}"${near ? `; did you mean "${near}"?` : ""}`);
     }
     default:
@@ -136,7 +126,7 @@ const byName = (name: string): FlagSpec | undefined => FLAGS.find((flag) => flag
 
 function unknownFlag(text: string): UserError {
   const name = text.replace(/^-+/, "").split("=")[0] ?? "";
-  const near = nearest(
+  const near = nearestWord(
     name,
     FLAGS.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])]),
   );
@@ -250,7 +240,7 @@ export function parseArgs(argv: readonly string[]): Parsed {
   }
   const rest = words.slice(1);
   if (command.verbs && rest[0] !== undefined && !command.verbs.includes(rest[0])) {
-    const near = nearest(rest[0], command.verbs);
+    const near = nearestWord(rest[0], command.verbs);
     throw usage(
       `unknown command "thndrs ${command.name} ${rest[0]}"${near ? `; did you mean "${near}"?` : ""}\nIt is one of: ${command.verbs.join(", ")}`,
     );

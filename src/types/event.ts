@@ -100,6 +100,7 @@ export type FailureClass =
   | "cancelled"
   // The loop's own endings, beside the provider's:
   | "empty_answer"
+  | "refusal"
   | "output_limit"
   | "no_progress"
   | "max_turns"
@@ -109,6 +110,18 @@ export type FailureClass =
   | "invalid_output"
   | "replay"
   | "internal";
+
+export type TurnStatus = "ok" | "failed" | "cancelled" | "limit" | "policy" | "timeout";
+
+/** How one turn ended. */
+export type TurnOutcome = {
+  readonly status: TurnStatus;
+  /** The final answer ("" when there is none). */
+  readonly text: string;
+  readonly error?: { readonly class: FailureClass; readonly message: string };
+  /** Requests made in this turn. */
+  readonly requests: number;
+};
 
 export type ToolStatus = "ok" | "failed" | "cancelled";
 

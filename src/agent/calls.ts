@@ -1,0 +1,158 @@
+/**
+ * Runs the tool calls of one message (tools.md, For all): reads together, everything else alone and in the model's order.
+ * The last cap and the redaction sit here, so no tool can forget them. Refuses: knowing any tool.
+ */
+import type { ToolContext, ToolResult } from "../tools/tool.ts";
+import { failed } from "../tools/tool.ts";
+import type { Emit } from "../types/event.ts";
+import type { ToolCall, ToolMessage } from "../types/message.ts";
+import { checkArguments, parseArguments } from "./arguments.ts";
+import type { Toolbox, ToolEntry } from "./toolbox.ts";
+
+/** No result that leaves a tool is larger, whatever the tool did (bytes). */
+const LAST_CAP_BYTES = 96 * 1024;
+
+export type Permit = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+export type CallsContext = {
+  readonly turnId: string;
+  readonly toolbox: Toolbox;
+  readonly signal: AbortSignal;
+  readonly emit: Emit;
+  /** Everything of ToolContext that does not change from call to call. */
+  readonly tool: Omit<ToolContext, "callId" | "signal">;
+  readonly permit: (
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    entry: ToolEntry,
+    signal: AbortSignal,
+  ) => Permit | Promise<Permit>;
+  readonly redact: (text: string) => string;
+  readonly redactArguments: (value: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+  /** Project context that the touched paths call for (C9.4); "" when there is none. */
+  readonly touched: (paths: ToolResult["touched"], turnId: string) => Promise<string>;
+  /** Milliseconds on a monotonic clock. */
+  readonly now: () => number;
+};
+
+export type FinishedCall = { readonly call: ToolCall; readonly result: ToolResult; readonly message: ToolMessage };
+
+/** Cuts at a character boundary and says so. */
+function lastCap(result: ToolResult): ToolResult {
+  if (result.text.length * 3 <= LAST_CAP_BYTES) return result;
+  const bytes = Buffer.from(result.text);
+  if (bytes.length <= LAST_CAP_BYTES) return result;
+  let end = LAST_CAP_BYTES;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  const text = `${bytes.subarray(0, end).toString("utf8")}\n[result cut at ${LAST_CAP_BYTES} of ${bytes.length} bytes; ask for less at a time]`;
+  return { ...result, text, truncated: true };
+}
+
+function unknownTool(name: string, toolbox: Toolbox): ToolResult {
+  const names = toolbox.specs().map((spec) => spec.name);
+  return failed(`There is no tool "${name}". The tools are: ${names.join(", ")}.`);
+}
+
+async function execute(
+  call: ToolCall,
+  entry: ToolEntry | undefined,
+  input: Readonly<Record<string, unknown>>,
+  context: CallsContext,
+): Promise<ToolResult> {
+  if (!entry) return unknownTool(call.name, context.toolbox);
+  const permit = await context.permit(call.name, input, entry, context.signal);
+  if (!permit.allowed) return failed(permit.reason);
+  const tool = await entry.load();
+  const checked = checkArguments(call.name, tool.input, input);
+  if (!checked.ok) return failed(checked.message);
+  return lastCap(await tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal }));
+}
+
+const CUT = "This call was cut at the output limit and was not run. Send it again, in smaller pieces.";
+
+async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Promise<ToolResult> {
+  const { emit, turnId } = context;
+  const entry = context.toolbox.find(call.name);
+  const parsed = parseArguments(call.arguments);
+  const input = parsed.ok ? parsed.value : {};
+  emit({
+    type: "tool_started",
+    turnId,
+    callId: call.id,
+    name: call.name,
+    arguments: parsed.ok ? context.redactArguments(input) : { _unparsed: context.redact(call.arguments.slice(0, 2000)) },
+    ...(entry?.mcp && { mcp: entry.mcp }),
+  });
+  const started = context.now();
+  let result: ToolResult;
+  if (context.signal.aborted) {
+    result = { ...failed("Cancelled before it started."), status: "cancelled" };
+  } else if (cut) {
+    result = failed(CUT);
+  } else if (!parsed.ok) {
+    result = failed(parsed.message);
+  } else {
+    result = await execute(call, entry, input, context);
+  }
+  for (const effect of result.effects) emit({ type: "effect", turnId, callId: call.id, effect });
+  emit({
+    type: "tool_finished",
+    turnId,
+    callId: call.id,
+    name: call.name,
+    status: result.status,
+    output: context.redact(result.text),
+    truncated: result.truncated,
+    elapsedMs: Math.round(context.now() - started),
+  });
+  return result;
+}
+
+/** Calls grouped so that neighbours which may run together do, and nothing else overlaps. */
+function groups(calls: readonly ToolCall[], toolbox: Toolbox): ToolCall[][] {
+  const grouped: ToolCall[][] = [];
+  let open = false;
+  for (const call of calls) {
+    const parallel = toolbox.find(call.name)?.parallel ?? false;
+    const last = grouped.at(-1);
+    if (parallel && open && last) last.push(call);
+    else grouped.push([call]);
+    open = parallel;
+  }
+  return grouped;
+}
+
+/**
+ * Runs a batch. Every call gets exactly one result, in the model's order, also after a cancel (status `cancelled`).
+ * Text of instruction files met on the way is appended after the cap and is not part of the event.
+ */
+export async function runCalls(
+  calls: readonly ToolCall[],
+  context: CallsContext,
+  /** Id of a call that the output limit cut: answered, never run. */
+  cutCall?: string,
+): Promise<readonly FinishedCall[]> {
+  const finished: FinishedCall[] = [];
+  for (const group of groups(calls, context.toolbox)) {
+    const results = await Promise.all(group.map((call) => runOne(call, context, call.id === cutCall)));
+    for (const [index, call] of group.entries()) {
+      const result = results[index];
+      if (!result) continue;
+      const extra =
+        result.touched.length > 0 && !context.signal.aborted ? await context.touched(result.touched, context.turnId) : "";
+      const text = extra === "" ? result.text : `${result.text}\n\n${extra}`;
+      finished.push({
+        call,
+        result,
+        message: {
+          role: "tool",
+          callId: call.id,
+          name: call.name,
+          text: text === "" ? "(no output)" : text,
+          failed: result.status !== "ok",
+        },
+      });
+    }
+  }
+  return finished;
+}

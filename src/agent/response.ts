@@ -1,0 +1,75 @@
+/**
+ * One streamed response, collected: deltas go out as they come, the whole comes back. Refuses: running calls, deciding
+ * what happens next.
+ */
+import type { Provider, ProviderFailure, ProviderRequest, StopReason } from "../provider/provider.ts";
+import type { Emit } from "../types/event.ts";
+import type { Carry, ToolCall, Usage } from "../types/message.ts";
+
+export type Response = {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly carry?: Carry;
+  readonly usage?: Usage;
+  /** Why it ended: a stop of the model's, or a failure. */
+  readonly end: { readonly type: "stop"; readonly reason: StopReason } | ProviderFailure;
+};
+
+type Draft = { text: string[]; reasoning: string[]; calls: ToolCall[]; usage: Usage | undefined };
+
+const emptyDraft = (): Draft => ({ text: [], reasoning: [], calls: [], usage: undefined });
+
+function finish(draft: Draft, end: Response["end"], carry: Carry | undefined): Response {
+  return {
+    text: draft.text.join(""),
+    reasoning: draft.reasoning.join(""),
+    calls: draft.calls,
+    ...(carry && { carry }),
+    ...(draft.usage && { usage: draft.usage }),
+    end,
+  };
+}
+
+/** Streams one request to its end. Never throws: a stream without an end is a `protocol` failure. */
+export async function collectResponse(
+  provider: Provider,
+  request: ProviderRequest,
+  turnId: string,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Response> {
+  let draft = emptyDraft();
+  for await (const event of provider.stream(request, signal)) {
+    switch (event.type) {
+      case "text":
+        draft.text.push(event.text);
+        emit({ type: "text_delta", turnId, text: event.text });
+        break;
+      case "reasoning":
+        draft.reasoning.push(event.text);
+        emit({ type: "reasoning_delta", turnId, text: event.text });
+        break;
+      case "tool_call":
+        draft.calls.push(event.call);
+        break;
+      case "usage":
+        draft.usage = { ...draft.usage, ...event.usage };
+        break;
+      case "retrying":
+        // What the failed attempt cost was spent; its words are void.
+        draft = { ...emptyDraft(), usage: draft.usage };
+        emit({ ...event, turnId });
+        break;
+      case "stop":
+        return finish(draft, { type: "stop", reason: event.reason }, event.carry);
+      case "failure":
+        return finish(draft, event, undefined);
+    }
+  }
+  return finish(
+    draft,
+    { type: "failure", class: "protocol", message: `${provider.name} ended its stream without an end` },
+    undefined,
+  );
+}

@@ -1,0 +1,233 @@
+/**
+ * One open conversation: turns over the parts that open.ts joined. Holds the message list and the life cycle of a turn;
+ * the thinking is in agent/, the remembering in session/, the instructions in context/.
+ */
+
+import { runTurn, type TurnContext } from "../agent/loop.ts";
+import type { SystemPrompt } from "../agent/prompt.ts";
+import type { InputQueue } from "../agent/queue.ts";
+import type { Toolbox } from "../agent/toolbox.ts";
+import { contentHash } from "../base/hash.ts";
+import type { ContextEngine } from "../context/engine.ts";
+import type { Provider, ProviderRequest } from "../provider/provider.ts";
+import type { SessionLog } from "../session/log.ts";
+import type { Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from "../types/event.ts";
+import type { Message } from "../types/message.ts";
+import { selfKnowledgeUpdate } from "./inventory.ts";
+import type { PermitGate } from "./permit.ts";
+import type { Preview, RunTotals, Runtime } from "./runtime.ts";
+import type { createTotals } from "./totals.ts";
+
+export type ConversationParts = {
+  readonly sessionId: string;
+  readonly sessionPath?: string;
+  readonly model: string;
+  readonly workspace: string;
+  readonly cwd: string;
+  readonly provider: Provider;
+  readonly context: ContextEngine;
+  readonly toolbox: Toolbox;
+  readonly gate: PermitGate;
+  readonly queue: InputQueue;
+  readonly totals: ReturnType<typeof createTotals>;
+  readonly calls: TurnContext["calls"];
+  readonly emit: Emit;
+  readonly subscribe: Runtime["subscribe"];
+  /** Opens the log on the first turn (a start without a prompt leaves no file behind); undefined when ephemeral. */
+  readonly openLog?: (title: string) => Promise<SessionLog>;
+  readonly logFailure: () => string | undefined;
+  readonly systemPrompt: (knowledge: string) => SystemPrompt;
+  /** The self-knowledge snapshot now (C9.1). */
+  readonly knowledge: () => string;
+  readonly skillNames: readonly string[];
+  readonly diagnostics: () => readonly string[];
+  /** What every request of this run carries besides system, tools and messages. */
+  readonly request: Pick<ProviderRequest, "model" | "reasoningEffort" | "maxOutputTokens" | "outputSchema">;
+  readonly limit: TurnContext["limit"];
+  readonly checkFinal?: TurnContext["checkFinal"];
+  /** The conversation a resumed session had. */
+  readonly history: readonly Message[];
+  readonly turns: number;
+  /** Work before the first request that may wait until then (MCP servers …). */
+  readonly ready: () => Promise<void>;
+  readonly ledger?: (turnId: string, sources: readonly SourceInfo[], messages: readonly Message[]) => RunEvent;
+  /** Ends children, writes what is owed. Called once. */
+  readonly release: () => Promise<void>;
+  readonly today: () => string;
+};
+
+/** At most this long after a turn the background index is waited for before the ledger is written. */
+const INDEX_WAIT_MS = 2000;
+
+export class Conversation implements Runtime {
+  readonly #parts: ConversationParts;
+  readonly #messages: Message[];
+  #turns: number;
+  #log: SessionLog | undefined;
+  #chain: Promise<{ readonly text: string; readonly sources: readonly SourceInfo[] }> | undefined;
+  #system: SystemPrompt | undefined;
+  #knowledge = "";
+  #active: AbortController | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: ConversationParts) {
+    this.#parts = parts;
+    this.#messages = [...parts.history];
+    this.#turns = parts.turns;
+    // Started now, needed at the first request: discovery overlaps with whatever the caller does first.
+    this.#chain = parts.context.start();
+  }
+
+  get sessionId(): string {
+    return this.#parts.sessionId;
+  }
+  get sessionPath(): string | undefined {
+    return this.#parts.sessionPath;
+  }
+  get model(): string {
+    return this.#parts.model;
+  }
+  get workspace(): string {
+    return this.#parts.workspace;
+  }
+  get logFailure(): string | undefined {
+    return this.#parts.logFailure();
+  }
+  subscribe(listener: (event: RunEvent) => void): () => void {
+    return this.#parts.subscribe(listener);
+  }
+  totals(): RunTotals {
+    return this.#parts.totals.read();
+  }
+  queue(kind: QueueKind, text: string): boolean {
+    return this.#parts.queue.add(kind, text);
+  }
+  cancel(reason: string): void {
+    this.#active?.abort(reason);
+  }
+
+  /** What the next request would hold if `text` were submitted; nothing is sent or logged. */
+  async preview(text: string): Promise<Preview> {
+    const { head } = await this.#deliver(text);
+    const system = this.#systemPrompt();
+    return {
+      system: system.text,
+      tools: this.#parts.toolbox.specs(),
+      messages: [...this.#messages, { role: "user", text: head + text }],
+    };
+  }
+
+  async submit(text: string, signal?: AbortSignal): Promise<TurnOutcome> {
+    const { emit, gate, queue } = this.#parts;
+    const turnId = `turn-${++this.#turns}`;
+    const controller = new AbortController();
+    this.#active = controller;
+    gate.reset();
+    try {
+      this.#log ??= await this.#parts.openLog?.(text);
+      const { head, sources } = await this.#deliver(text);
+      if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
+      emit(this.#metadata(turnId));
+      emit({ type: "turn_started", turnId, text });
+      this.#messages.push({ role: "user", text: head + text });
+      await this.#parts.ready();
+      const outcome = await runTurn(
+        this.#turn(turnId, signal ? AbortSignal.any([signal, controller.signal]) : controller.signal),
+      );
+      if (outcome.status === "cancelled") queue.cancelSteering();
+      await this.#writeLedger(turnId);
+      return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
+        ? { ...outcome, status: "policy" }
+        : outcome;
+    } finally {
+      this.#active = undefined;
+      emit({ type: "turn_finished", turnId });
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= (async () => {
+      this.#parts.context.close();
+      this.#parts.queue.cancelAll();
+      await this.#parts.release();
+      this.#log?.close();
+    })();
+    return this.#closed;
+  }
+
+  /** Instruction text due at the head of this user message: the chain once, then changes, mentions and pins. */
+  async #deliver(text: string): Promise<{ head: string; sources: readonly SourceInfo[] }> {
+    const chain = await this.#chain;
+    this.#chain = undefined;
+    const turn = await this.#parts.context.turn(text);
+    const parts = [chain?.text ?? "", turn.text, this.#knowledgeUpdate()].filter((part) => part !== "");
+    return { head: parts.map((part) => `${part}\n\n`).join(""), sources: [...(chain?.sources ?? []), ...turn.sources] };
+  }
+
+  #knowledgeUpdate(): string {
+    if (!this.#system) return "";
+    const now = this.#parts.knowledge();
+    if (now === this.#knowledge) return "";
+    this.#knowledge = now;
+    return selfKnowledgeUpdate(now);
+  }
+
+  #systemPrompt(): SystemPrompt {
+    if (!this.#system) {
+      this.#knowledge = this.#parts.knowledge();
+      this.#system = this.#parts.systemPrompt(this.#knowledge);
+    }
+    return this.#system;
+  }
+
+  #turn(turnId: string, signal: AbortSignal): TurnContext {
+    const { provider, toolbox, calls, queue, limit, checkFinal, emit, request, sessionId } = this.#parts;
+    const system = this.#systemPrompt().text;
+    return {
+      turnId,
+      provider,
+      messages: this.#messages,
+      request: () => ({ ...request, system, tools: toolbox.specs(), sessionId }),
+      calls,
+      takeSteering: () => queue.takeSteering(),
+      limit,
+      ...(checkFinal && { checkFinal }),
+      emit,
+      signal,
+    };
+  }
+
+  #metadata(turnId: string): RunEvent {
+    const { model, provider, toolbox, cwd, skillNames, diagnostics, context } = this.#parts;
+    const system = this.#systemPrompt();
+    const specs = toolbox.specs();
+    return {
+      type: "prompt_metadata",
+      turnId,
+      model,
+      provider: provider.name,
+      date: this.#parts.today(),
+      cwd,
+      promptFragments: system.fragments,
+      toolNames: specs.map((spec) => spec.name),
+      skillNames,
+      contextSources: context.sources().flatMap((source) => (source.state === "visible" ? [source.path] : [])),
+      systemPromptHash: contentHash(system.text),
+      toolCatalogHash: contentHash(JSON.stringify(specs)),
+      diagnostics: diagnostics(),
+    };
+  }
+
+  async #writeLedger(turnId: string): Promise<void> {
+    const { ledger, context, emit } = this.#parts;
+    if (!ledger || !this.#log?.healthy) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, INDEX_WAIT_MS);
+    await Promise.race([context.indexed(), promise]);
+    clearTimeout(timer);
+    emit(ledger(turnId, context.sources(), this.#messages));
+  }
+}
+
+/** Failures that a denied call explains: the run could not go on without it. */
+const POLICY_ENDS: ReadonlySet<string> = new Set(["no_progress", "empty_answer", "refusal"]);

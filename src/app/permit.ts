@@ -1,0 +1,53 @@
+/** Whether a call may run: policy first, then the approval setting (security.md 5). Refuses: asking by itself. */
+import type { Permit } from "../agent/calls.ts";
+import type { ToolPolicy } from "../agent/policy.ts";
+import type { ToolEntry } from "../agent/toolbox.ts";
+import type { Emit } from "../types/event.ts";
+import type { Approval } from "../types/settings.ts";
+
+/** Asks a person; absent in print mode, where what would be asked is denied. */
+export type AskApproval = (
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+  entry: ToolEntry,
+  signal: AbortSignal,
+) => Promise<Permit>;
+
+export interface PermitGate {
+  check(name: string, input: Readonly<Record<string, unknown>>, entry: ToolEntry, signal: AbortSignal): Permit | Promise<Permit>;
+  /** Calls denied since the last `reset`: a run that then cannot go on was stopped by policy (exit 3). */
+  readonly denied: number;
+  reset(): void;
+}
+
+function asks(approval: Approval, entry: ToolEntry): boolean {
+  if (entry.effect === "read") return false;
+  if (approval === "all") return true;
+  if (approval === "writes") return entry.effect !== "net" || entry.mcp !== undefined;
+  return approval === "shell" && entry.effect === "shell";
+}
+
+/** Builds the gate of one run. */
+export function createPermitGate(policy: ToolPolicy, approval: Approval, ask: AskApproval | undefined, emit: Emit): PermitGate {
+  let denied = 0;
+  const deny = (name: string, reason: string): Permit => {
+    denied += 1;
+    emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "tool_denied", message: `${name} denied: ${reason}` } });
+    return { allowed: false, reason: `${name} was not run. ${reason}` };
+  };
+  return {
+    get denied() {
+      return denied;
+    },
+    reset() {
+      denied = 0;
+    },
+    check(name, input, entry, signal) {
+      const refusal = policy.refuses(name, input);
+      if (refusal !== undefined) return deny(name, refusal);
+      if (!asks(approval, entry)) return { allowed: true };
+      if (!ask) return deny(name, `Approval is required (approval = "${approval}") and nobody can be asked here.`);
+      return ask(name, input, entry, signal).then((permit) => (permit.allowed ? permit : deny(name, permit.reason)));
+    },
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * The run door: configuration, prompt, runtime, then print mode or the REPL. Refuses: what a turn does (app/, agent/).
+ */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { ProcessOwner } from "../base/process.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import type { Runtime } from "../app/runtime.ts";
+import { openRuntime, type OpenedRuntime } from "../app/open.ts";
+import { jsonLine, OUTPUT_VERSION, type RunResult } from "../ui/events-json.ts";
+import { createNotices, type Notices, type Verbosity } from "../ui/notices.ts";
+import type { Output } from "../ui/output.ts";
+import { type PrintFormat, runPrint } from "../ui/print.ts";
+import { readStdin, stdinKind } from "../ui/stdin.ts";
+import type { Flags } from "./args.ts";
+
+export type RunContext = {
+  readonly words: readonly string[];
+  readonly dash: boolean;
+  readonly flags: Flags;
+  readonly output: Output;
+  readonly env: Readonly<Record<string, string>>;
+  /** Real path. */
+  readonly cwd: string;
+  readonly processes: ProcessOwner;
+  /** Aborted by signals with `signal:NAME` as its reason. */
+  readonly controller: AbortController;
+  /** Milliseconds since the program started. */
+  readonly elapsed: () => number;
+};
+
+const STDIN_WAIT_MS = 2000;
+const STDIN_MAX_BYTES = 16 * 1024 * 1024;
+
+export function verbosityOf(flags: Flags): Verbosity {
+  return flags.quiet ? "quiet" : flags.verbose ? "verbose" : "normal";
+}
+
+/** The result object of a run that ended before there was a session: usage, configuration, bugs. */
+export function emptyResult(code: ExitCode, errorClass: string, message: string, elapsedMs: number): RunResult {
+  return {
+    version: OUTPUT_VERSION,
+    status: code === EXIT.usage ? "usage" : code === EXIT.policy ? "policy" : code === EXIT.internal ? "internal" : "failed",
+    exit_code: code,
+    session_id: null,
+    model: null,
+    turns: 0,
+    text: "",
+    usage: null,
+    cost_usd: null,
+    duration_ms: Math.round(elapsedMs),
+    changed_files: [],
+    error: { class: errorClass, message },
+  };
+}
+
+/** Writes that object where the format wants one. */
+export function writeResult(output: Output, format: PrintFormat, result: RunResult): void {
+  if (format === "text") return;
+  output.stdout.line(jsonLine(format === "json" ? result : { ...result, type: "result" }));
+}
+
+/** Print mode is asked for, or chosen by itself when stdin or stdout is not a terminal. */
+function wantsPrint(context: RunContext): boolean {
+  const { flags, output } = context;
+  if (flags.print || flags.printPrompt || flags.outputFormat !== undefined) return true;
+  return !output.stdout.isTerminal || stdinKind() !== "terminal";
+}
+
+async function collectPrompt(context: RunContext, notices: Notices): Promise<string> {
+  const { flags, words, dash } = context;
+  const argument = words.join(" ");
+  const { text, notice } = await readStdin({
+    mode: dash ? "require" : (flags.stdin ?? "auto"),
+    hasPrompt: argument.trim() !== "",
+    waitMs: flags.stdinWait ?? STDIN_WAIT_MS,
+    maxBytes: flags.stdinMaxBytes ?? STDIN_MAX_BYTES,
+    signal: context.controller.signal,
+  });
+  if (notice !== undefined) notices.note(notice);
+  const piped = text !== undefined && text.trim() !== "" ? text : "";
+  const prompt = argument !== "" && piped !== "" ? `${argument}\n\n${piped}` : argument || piped;
+  if (prompt.trim() !== "" || context.controller.signal.aborted) return prompt;
+  throw new UserError('the prompt is empty: thndrs -p "what to do", or pipe it: echo "what to do" | thndrs');
+}
+
+async function printPrompt(opened: OpenedRuntime, prompt: string, output: Output): Promise<void> {
+  const preview = await opened.runtime.preview(prompt);
+  const { stdout } = output;
+  stdout.line(`System Prompt\n\n${opened.redact(preview.system)}\n`);
+  stdout.line(`Tool Catalog (${preview.tools.length} tools)\n\n${opened.redact(JSON.stringify(preview.tools, null, 2))}\n`);
+  stdout.line("Messages");
+  for (const message of preview.messages) stdout.line(`\n[${message.role}]\n${opened.redact(message.text)}`);
+}
+
+async function readReplay(file: string, cwd: string): Promise<string> {
+  try {
+    return await readFile(resolve(cwd, file), "utf8");
+  } catch (error) {
+    const reason = error instanceof Error && "code" in error && error.code === "ENOENT" ? "there is no such file" : String(error);
+    throw new UserError(`--replay ${file}: ${reason}`);
+  }
+}
+
+/** Loads everything a run needs; the caller closes it. */
+export async function openRun(context: RunContext, rendererMode: "print" | "direct-inline"): Promise<OpenedRuntime> {
+  const { flags, env, cwd, processes } = context;
+  const replayFile = flags.replay ?? (flags.model?.startsWith("replay/") ? flags.model.slice("replay/".length) : undefined);
+  const replay = replayFile === undefined ? undefined : { file: replayFile, text: await readReplay(replayFile, cwd) };
+  return openRuntime({
+    env,
+    cwd,
+    processes,
+    rendererMode,
+    flags: { ...flags, ...(replay && { model: undefined }) },
+    ...(replay && { replay }),
+    ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
+    ...(flags.continue && { resume: "latest" }),
+    ...(flags.resume !== undefined && { resume: flags.resume }),
+  });
+}
+
+async function print(context: RunContext, opened: OpenedRuntime, prompt: string, notices: Notices): Promise<ExitCode> {
+  const { flags, output, controller } = context;
+  if (flags.printPrompt) {
+    await printPrompt(opened, prompt, output);
+    return EXIT.ok;
+  }
+  const timer = flags.timeout === undefined ? undefined : setTimeout(() => controller.abort("timeout"), flags.timeout);
+  try {
+    return await runPrint({
+      runtime: opened.runtime,
+      prompt,
+      format: flags.outputFormat ?? "text",
+      output,
+      notices,
+      logPromised: flags.sessionDir !== undefined || flags.continue === true || flags.resume !== undefined,
+      ...(flags.lastMessage !== undefined && { keepAnswer: opened.writer(resolve(context.cwd, flags.lastMessage)) }),
+      inventory: opened.inventory,
+      signal: controller.signal,
+      elapsed: context.elapsed,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Runs a prompt in print mode, or the REPL on a terminal. */
+export async function runDoor(context: RunContext): Promise<ExitCode> {
+  const notices = createNotices(context.output.stderr, verbosityOf(context.flags));
+  if (!wantsPrint(context)) {
+    // Lazy door: print mode never loads the REPL.
+    const { runRepl } = await import("./repl.ts");
+    return runRepl(context);
+  }
+  const prompt = await collectPrompt(context, notices);
+  const opened = await openRun(context, "print");
+  const close = (runtime: Runtime): Promise<void> => runtime.close();
+  try {
+    return await print(context, opened, prompt, notices);
+  } finally {
+    await close(opened.runtime);
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * What print mode says on stderr: one line each, `thndrs: …`, never tool or model output at the start of a line (C20).
+ * Refuses: stdout.
+ */
+import type { RunEvent } from "../types/event.ts";
+import type { OutputStream } from "./output.ts";
+import { visible } from "./sanitize.ts";
+import { callSummary } from "./tool-summary.ts";
+
+export type Verbosity = "quiet" | "normal" | "verbose";
+
+export interface Notices {
+  /** Shown unless `--quiet`. */
+  note(text: string): void;
+  /** Shown with `--verbose`. */
+  detail(text: string): void;
+  /** Always shown; several lines stay several lines, each with the prefix. */
+  error(text: string): void;
+  event(event: RunEvent): void;
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+export function createNotices(stream: OutputStream, verbosity: Verbosity): Notices {
+  const line = (text: string): void => stream.line(`thndrs: ${visible(text)}`);
+  const started = new Map<string, string>();
+  const notices: Notices = {
+    note: (text) => verbosity !== "quiet" && line(text),
+    detail: (text) => verbosity === "verbose" && line(text),
+    error: (text) => {
+      for (const part of text.split("\n")) line(part);
+    },
+    event(event) {
+      switch (event.type) {
+        case "tool_started":
+          started.set(event.callId, callSummary(event.name, event.arguments));
+          break;
+        case "tool_finished": {
+          const summary = started.get(event.callId) ?? event.name;
+          started.delete(event.callId);
+          notices.note(`${summary}: ${event.status}, ${seconds(event.elapsedMs)}${event.truncated ? ", truncated" : ""}`);
+          if (event.status === "failed") notices.detail(`  ${event.output.split("\n")[0] ?? ""}`);
+          break;
+        }
+        case "retrying":
+          notices.note(
+            `${event.message}; trying again in ${seconds(event.delayMs)} (attempt ${event.attempt} of ${event.maxAttempts})`,
+          );
+          break;
+        case "diagnostic": {
+          const { severity, message, path, line: at } = event.diagnostic;
+          const where = path === undefined || message.includes(path) ? "" : `${path}${at === undefined ? "" : `:${at}`}: `;
+          if (severity === "info") notices.detail(`${where}${message}`);
+          else if (severity === "warning") notices.note(`warning: ${where}${message}`);
+          else notices.error(`error: ${where}${message}`);
+          break;
+        }
+        default:
+          break;
+      }
+    },
+  };
+  return notices;
+}

@@ -1,0 +1,148 @@
+/**
+ * Print mode (cli.md): one prompt, one answer, one honest exit code. stdout carries the answer only; stderr the rest.
+ */
+
+import type { Runtime } from "../app/runtime.ts";
+import { EXIT, type ExitCode } from "../base/user-error.ts";
+import type { RunEvent, TurnOutcome } from "../types/event.ts";
+import { eventLine, jsonLine, OUTPUT_VERSION, type RunResult, usageJson } from "./events-json.ts";
+import type { Notices } from "./notices.ts";
+import type { Output, OutputStream } from "./output.ts";
+import { sanitize } from "./sanitize.ts";
+
+export type PrintFormat = "text" | "json" | "stream-json";
+
+export type PrintOptions = {
+  readonly runtime: Runtime;
+  readonly prompt: string;
+  readonly format: PrintFormat;
+  readonly output: Output;
+  readonly notices: Notices;
+  /** Whether a log that could not be kept is a failure (`--session-dir` or `--continue` given). */
+  readonly logPromised: boolean;
+  /** Takes the final answer of a run that went well (`--last-message`). */
+  readonly keepAnswer?: (text: string) => Promise<void>;
+  readonly signal: AbortSignal;
+  /** Milliseconds since the program started. */
+  readonly elapsed: () => number;
+};
+
+const SIGNALS: Readonly<Record<string, ExitCode>> = {
+  "signal:SIGINT": EXIT.sigint,
+  "signal:SIGTERM": EXIT.sigterm,
+  "signal:SIGHUP": EXIT.sighup,
+};
+
+/** The exit code of an outcome (cli.md, exit table). */
+export function exitCodeOf(outcome: TurnOutcome, cancelReason: string): ExitCode {
+  switch (outcome.status) {
+    case "ok":
+      return EXIT.ok;
+    case "failed":
+      return EXIT.failed;
+    case "policy":
+      return EXIT.policy;
+    case "limit":
+      return EXIT.limit;
+    case "timeout":
+      return EXIT.timeout;
+    case "cancelled":
+      return SIGNALS[cancelReason] ?? EXIT.sigint;
+  }
+}
+
+/** Streams text to a terminal as it comes; keeps paragraphs of different responses apart. */
+function textStreamer(stream: OutputStream): { event: (event: RunEvent) => void; end: () => void } {
+  let column = 0;
+  const write = (text: string): void => {
+    if (text === "") return;
+    stream.write(text);
+    column = text.endsWith("\n") ? 0 : 1;
+  };
+  const end = (): void => write(column > 0 ? "\n" : "");
+  return {
+    end,
+    event(event) {
+      if (event.type === "text_delta") write(sanitize(event.text));
+      else if (event.type === "assistant_finished" || event.type === "retrying") end();
+    },
+  };
+}
+
+function resultOf(options: PrintOptions, outcome: TurnOutcome, code: ExitCode): RunResult {
+  const { runtime } = options;
+  const totals = runtime.totals();
+  return {
+    version: OUTPUT_VERSION,
+    status: outcome.status === "ok" && code !== EXIT.ok ? "failed" : outcome.status,
+    exit_code: code,
+    session_id: runtime.sessionPath === undefined ? null : runtime.sessionId,
+    model: runtime.model,
+    turns: totals.requests,
+    text: outcome.text,
+    usage: usageJson(totals.usage),
+    cost_usd: totals.usage.costUsd ?? null,
+    duration_ms: Math.round(options.elapsed()),
+    changed_files: totals.changedFiles,
+    ...(outcome.error && { error: { class: outcome.error.class, message: outcome.error.message } }),
+  };
+}
+
+/** Applies what can still go wrong after the answer: a log that was promised, a file that cannot be written. */
+async function settle(options: PrintOptions, outcome: TurnOutcome): Promise<TurnOutcome> {
+  if (outcome.status !== "ok") return outcome;
+  if (options.logPromised && options.runtime.logFailure !== undefined) {
+    return {
+      ...outcome,
+      status: "failed",
+      error: { class: "internal", message: `the session log could not be kept: ${options.runtime.logFailure}` },
+    };
+  }
+  try {
+    await options.keepAnswer?.(outcome.text);
+    return outcome;
+  } catch (error) {
+    const message = `the answer could not be written: ${error instanceof Error ? error.message : String(error)}`;
+    return { ...outcome, status: "failed", error: { class: "internal", message } };
+  }
+}
+
+/** Runs one prompt to its end and says how it went. The caller closes the runtime and flushes the streams. */
+export async function runPrint(options: PrintOptions): Promise<ExitCode> {
+  const { runtime, format, output, notices } = options;
+  const { stdout } = output;
+  const streamer = format === "text" && stdout.isTerminal ? textStreamer(stdout) : undefined;
+  if (format === "stream-json") {
+    stdout.line(
+      jsonLine({
+        version: OUTPUT_VERSION,
+        type: "started",
+        session_id: runtime.sessionPath === undefined ? null : runtime.sessionId,
+        model: runtime.model,
+        cwd: runtime.workspace,
+      }),
+    );
+  }
+  if (runtime.sessionPath !== undefined) notices.note(`session ${runtime.sessionId}`);
+  stdout.onBroken(() => runtime.cancel("output closed"));
+  const unsubscribe = runtime.subscribe((event) => {
+    notices.event(event);
+    streamer?.event(event);
+    if (format !== "stream-json") return;
+    const line = eventLine(event);
+    if (line !== undefined) stdout.line(line);
+  });
+  const outcome = await settle(options, await runtime.submit(options.prompt, options.signal));
+  unsubscribe();
+  const reason = typeof options.signal.reason === "string" ? options.signal.reason : "";
+  const code = exitCodeOf(outcome, reason);
+  if (format === "text") {
+    if (streamer) streamer.end();
+    else if (outcome.status === "ok") stdout.line(outcome.text);
+  } else {
+    const result = resultOf(options, outcome, code);
+    stdout.line(jsonLine(format === "json" ? result : { ...result, type: "result" }));
+  }
+  if (outcome.error && stdout.broken === undefined) notices.error(`error: ${outcome.error.message}`);
+  return code;
+}

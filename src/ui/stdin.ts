@@ -1,0 +1,102 @@
+/**
+ * Piped input as part of a prompt (cli.md, Print mode). Never waits without a bound unless asked to, never cuts.
+ * Refuses: keys of a terminal (keyboard.ts).
+ */
+import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
+import { UserError } from "../base/user-error.ts";
+
+export type StdinRequest = {
+  readonly mode: "auto" | "ignore" | "require";
+  /** Whether there is a prompt without stdin. */
+  readonly hasPrompt: boolean;
+  readonly waitMs: number;
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+};
+
+export type StdinResult = {
+  /** The text; undefined when nothing was read. */
+  readonly text?: string;
+  /** A line for stderr: input was left alone, and how to avoid the wait. */
+  readonly notice?: string;
+};
+
+export type StdinKind = "terminal" | "closed" | "file" | "stream";
+
+/** What descriptor 0 is, without reading from it. */
+export function stdinKind(): StdinKind {
+  if (isatty(0)) return "terminal";
+  try {
+    return fstatSync(0).isFile() ? "file" : "stream";
+  } catch {
+    return "closed";
+  }
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type Chunk = Awaited<ReturnType<Reader["read"]>>;
+
+const LATE = Symbol("late");
+
+/** The first chunk, or LATE when neither a byte nor the end came within `waitMs`. */
+async function firstChunk(reader: Reader, waitMs: number, signal: AbortSignal): Promise<Chunk | typeof LATE> {
+  const { promise, resolve } = Promise.withResolvers<typeof LATE>();
+  const timer = setTimeout(() => resolve(LATE), waitMs);
+  const stop = (): void => resolve(LATE);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([reader.read(), promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function decode(chunks: readonly Uint8Array[]): string {
+  try {
+    // A BOM is dropped by the decoder itself.
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw new UserError("stdin is not UTF-8 text: convert it (for example with iconv), or leave it out with --stdin ignore");
+  }
+}
+
+async function readAll(reader: Reader, first: Chunk, maxBytes: number): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let chunk = first; !chunk.done; chunk = await reader.read()) {
+    size += chunk.value.length;
+    if (size > maxBytes) {
+      reader.cancel().catch(() => undefined);
+      throw new UserError(
+        `stdin is larger than ${maxBytes} bytes: raise --stdin-max-bytes, or put it in a file and name the file`,
+      );
+    }
+    chunks.push(chunk.value);
+  }
+  return chunks;
+}
+
+/**
+ * Reads what is piped, as the mode says.
+ * @throws UserError when it is not UTF-8 or larger than `maxBytes`.
+ */
+export async function readStdin(request: StdinRequest): Promise<StdinResult> {
+  if (request.mode === "ignore") return {};
+  const kind = stdinKind();
+  if (kind === "terminal" && request.mode !== "require") return {};
+  if (kind === "closed") return {};
+  const patient = request.mode === "require" || !request.hasPrompt || kind === "file";
+  const reader = Bun.stdin.stream().getReader();
+  const first = await firstChunk(reader, patient ? 2 ** 31 - 1 : request.waitMs, request.signal);
+  if (first === LATE) {
+    reader.cancel().catch(() => undefined);
+    if (request.signal.aborted) return {};
+    const seconds = request.waitMs / 1000;
+    return {
+      notice: `stdin is open but nothing came within ${seconds} s: left alone (to avoid the wait: --stdin ignore, or < /dev/null; to wait: a lone -)`,
+    };
+  }
+  return { text: decode(await readAll(reader, first, request.maxBytes)) };
+}
