@@ -1,0 +1,92 @@
+/**
+ * A model server that thinks for no time: OpenAI chat completions on 127.0.0.1, one scenario per path. Frames are made before
+ * the clock runs. Remembers when each request arrived. Refuses: judging requests (test/support/loopback.ts does).
+ */
+
+export type Scenario = {
+  /** Turns that answer with a `read_file_range` call before the last one. */
+  readonly turns: number;
+  /** Bytes of text in the last answer. */
+  readonly bytes: number;
+  /** The last answer stays open this long after its text, so that memory can be read from outside. */
+  readonly lingerMs?: number;
+};
+
+export type BenchServer = AsyncDisposable & {
+  /** Base URL that plays this scenario from its start. */
+  play(scenario: Scenario): string;
+  /** `performance.now()` of every request since the last `play`. */
+  arrivals(): readonly number[];
+};
+
+function frame(delta: object, finish: string | null = null): string {
+  const choice = { index: 0, delta, finish_reason: finish };
+  return `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "bench", choices: [choice] })}\n\n`;
+}
+
+const usage = `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "bench", choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } })}\n\n`;
+
+function callAnswer(turn: number): string {
+  // A new range every turn: a run that repeats itself would be stopped.
+  const args = JSON.stringify({ path: "notes.txt", start_line: turn + 1 });
+  const call = { index: 0, id: `call_${turn}`, type: "function", function: { name: "read_file_range", arguments: args } };
+  return `${frame({ role: "assistant", content: null, tool_calls: [call] })}${frame({}, "tool_calls")}${usage}data: [DONE]\n\n`;
+}
+
+/** The last answer in pieces of 24 characters, about what providers send. */
+function textAnswer(bytes: number): string {
+  const piece = "the quick brown fox ran \n";
+  const count = Math.max(1, Math.round(bytes / piece.length));
+  const frames = Array.from({ length: count }, () => frame({ content: piece }));
+  return `${frame({ role: "assistant", content: "" })}${frames.join("")}${frame({}, "stop")}${usage}data: [DONE]\n\n`;
+}
+
+/** The text, then a pause, then the last frame. */
+function lingering(text: string, ms: number): ReadableStream<string> {
+  const cut = text.lastIndexOf("data: [DONE]");
+  return new ReadableStream<string>({
+    async start(controller) {
+      controller.enqueue(text.slice(0, cut));
+      await Bun.sleep(ms);
+      controller.enqueue(text.slice(cut));
+      controller.close();
+    },
+  });
+}
+
+export function startServer(): BenchServer {
+  let answers: readonly string[] = [];
+  let lingerMs = 0;
+  let seen: number[] = [];
+  const made = new Map<string, readonly string[]>();
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 60,
+    async fetch(request) {
+      if (request.method === "GET") return Response.json({ object: "list", data: [{ id: "bench", object: "model" }] });
+      const answer = answers[Math.min(seen.length, answers.length - 1)];
+      seen.push(performance.now());
+      await request.arrayBuffer();
+      const last = seen.length >= answers.length;
+      const body = last && lingerMs > 0 ? lingering(answer ?? "", lingerMs) : (answer ?? "");
+      return new Response(body, { headers: { "content-type": "text/event-stream" } });
+    },
+  });
+  return {
+    play(scenario) {
+      const key = `${scenario.turns}/${scenario.bytes}`;
+      const known = made.get(key) ?? [
+        ...Array.from({ length: scenario.turns }, (_, turn) => callAnswer(turn)),
+        textAnswer(scenario.bytes),
+      ];
+      made.set(key, known);
+      answers = known;
+      lingerMs = scenario.lingerMs ?? 0;
+      seen = [];
+      return `http://127.0.0.1:${server.port}/v1`;
+    },
+    arrivals: () => seen,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+}
