@@ -3,7 +3,6 @@
  * finding and ending whatever a run leaves behind. Refuses: inheriting anything from the environment of the tests.
  */
 import {
-  accessSync,
   chmodSync,
   constants,
   copyFileSync,
@@ -115,8 +114,8 @@ function kill(pid: number): void {
 
 /** Prepares one start of the binary. */
 export async function prepare(options: LaunchOptions): Promise<Launch> {
+  if (!options.command && !existsSync(binary)) throw new Error(`${binary} is not there: bun run build`);
   const command = options.command ?? [options.user === "nobody" && isRoot() ? publicBinary() : binary];
-  accessSync(command[0] ?? "", constants.X_OK);
   const home = await tempDir();
   const work = options.cwd === undefined ? await tempDir() : undefined;
   const cwd = options.cwd ?? work?.path ?? home.path;
