@@ -1,10 +1,11 @@
 /**
  * Small files of the user's own config home: read without surprises, written whole and readable by nobody else. Refuses:
- * anything inside a workspace (base/files.ts writes there).
+ * anything inside a workspace.
  */
 import { constants } from "node:fs";
-import { chmod, mkdir, open, realpath, rename, rm } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { open } from "node:fs/promises";
+import { writeOwnFile } from "../base/files.ts";
+import { UserError } from "../base/user-error.ts";
 
 /** Over this size a settings file is refused. */
 export const MAX_SETTINGS_BYTES = 1_048_576;
@@ -46,27 +47,10 @@ export async function readSettingsFile(path: string): Promise<FileRead> {
 }
 
 /**
- * Writes `text` whole (temp file, fsync, rename), mode 0600, in a directory made 0700 where it is missing. A symlink is
- * kept and its target replaced.
- * @throws the file system's error
+ * Writes `text` whole, mode 0600, in a directory made 0700 where it is missing.
+ * @throws UserError with the reason
  */
 export async function writePrivateFile(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const target = await realpath(path).catch(() => path);
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.${crypto.randomUUID().slice(0, 8)}.tmp`);
-  try {
-    const handle = await open(temporary, "wx", 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    // The mask of the process may have taken bits away; it can never have added any.
-    await chmod(temporary, 0o600);
-    await rename(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+  const written = await writeOwnFile(path, text, 0o600);
+  if (!written.ok) throw new UserError(`${path} cannot be written: ${written.message}`);
 }
