@@ -1,0 +1,91 @@
+import { expect, test } from "bun:test";
+import { UserError } from "../../src/base/user-error.ts";
+import { parseArgs } from "../../src/cli/args.ts";
+import { FLAGS } from "../../src/cli/flags.ts";
+import { usageText } from "../../src/cli/usage-text.ts";
+
+function refusal(...argv: string[]): string {
+  try {
+    parseArgs(argv);
+  } catch (error) {
+    if (error instanceof UserError && error.exitCode === 2) return error.message;
+    throw error;
+  }
+  throw new Error(`accepted: ${argv.join(" ")}`);
+}
+
+test("a prompt is its words; flags may stand anywhere", () => {
+  expect(parseArgs(["-p", "fix", "tests", "--model", "openai/x"])).toEqual({
+    command: "",
+    words: ["fix", "tests"],
+    flags: { print: true, model: "openai/x" },
+    dash: false,
+  });
+  expect(parseArgs(["--model=openai/x", "-vp", "hi"]).flags).toEqual({ model: "openai/x", verbose: true, print: true });
+  expect(parseArgs(["-rlatest", "-p", "go"]).flags).toEqual({ resume: "latest", print: true });
+});
+
+test("C15 odd prompts: slash commands and newlines are text, what looks like a flag is an explicit error", () => {
+  expect(parseArgs(["-p", "/clear"]).words).toEqual(["/clear"]);
+  expect(parseArgs(["-p", "a\nb"]).words).toEqual(["a\nb"]);
+  expect(refusal("-p", "--help")).toContain("-p and --help do not go together");
+  expect(refusal("-p", "--version")).toContain("-p and --version do not go together");
+  expect(refusal("-p", "--fix everything")).toContain("A prompt that looks like an option follows --");
+  expect(parseArgs(["-p", "--", "--help"])).toMatchObject({ words: ["--help"], flags: { print: true } });
+});
+
+test("a first word that is a command is one, unless -p or -- says otherwise", () => {
+  expect(parseArgs(["sessions", "list", "--json"])).toMatchObject({
+    command: "sessions",
+    words: ["list"],
+    flags: { json: true },
+  });
+  expect(parseArgs(["--cwd", "x", "tools"])).toMatchObject({ command: "tools", flags: { cwd: "x" } });
+  expect(parseArgs(["-p", "sessions", "list"])).toMatchObject({ command: "", words: ["sessions", "list"] });
+  expect(parseArgs(["--", "tools"])).toMatchObject({ command: "", words: ["tools"] });
+  expect(refusal("sessions", "lst")).toContain('did you mean "list"?');
+});
+
+test("a lone dash waits for stdin", () => {
+  expect(parseArgs(["-p", "-"])).toMatchObject({ words: [], dash: true });
+  expect(parseArgs(["-p", "explain", "-"])).toMatchObject({ words: ["explain"], dash: true });
+});
+
+test("bad flags name the nearest valid one, bad values what is valid", () => {
+  expect(refusal("--modell", "x")).toContain("did you mean --model?");
+  expect(refusal("--output-format", "yaml")).toContain("text, json, stream-json");
+  expect(refusal("--output-format", "jsn")).toContain('did you mean "json"?');
+  expect(refusal("--max-turns", "0")).toContain("whole number from 1 up");
+  expect(refusal("--max-turns", "1e3")).toContain("whole number");
+  expect(refusal("--max-cost", "-1")).toContain("above 0");
+  expect(refusal("--timeout", "soon")).toContain("90s, 10m or 1h30m");
+  expect(refusal("--model")).toContain("--model needs a value");
+  expect(refusal("--model", "")).toContain("not an empty string");
+  expect(refusal("--print=yes")).toContain("takes no value");
+  expect(refusal("--model", "a/b", "--model", "c/d")).toContain("given twice");
+  expect(refusal("tools", "--timeout", "5")).toContain('does not go with "thndrs tools"');
+  expect(refusal("--dry-run", "hi")).toContain("does not go with a prompt");
+});
+
+test("durations are milliseconds", () => {
+  expect(parseArgs(["-p", "x", "--timeout", "90"]).flags.timeout).toBe(90_000);
+  expect(parseArgs(["-p", "x", "--timeout", "1h30m"]).flags.timeout).toBe(5_400_000);
+});
+
+test("flags that contradict each other are refused", () => {
+  expect(refusal("-c", "-r", "x", "-p", "y")).toContain("--continue and --resume");
+  expect(refusal("--ephemeral", "-c", "-p", "y")).toContain("--ephemeral");
+  expect(refusal("-v", "-q", "-p", "y")).toContain("contradict");
+  expect(refusal("--no-session", "--session-dir", "d", "-p", "y")).toContain("--session-dir");
+});
+
+test("repeatable flags add up", () => {
+  expect(parseArgs(["-p", "x", "--deny-tool", "a", "--deny-tool=b"]).flags.denyTool).toEqual(["a", "b"]);
+});
+
+test("the help text has every flag of a run, and each command its own", () => {
+  const text = usageText("");
+  for (const flag of FLAGS.filter((one) => one.on === undefined || one.on.includes(""))) expect(text).toContain(`--${flag.name}`);
+  expect(usageText("sessions")).toContain("--older-than");
+  expect(usageText("sessions")).not.toContain("--record");
+});
