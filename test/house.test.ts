@@ -350,7 +350,10 @@ test("only the listed dependencies", () => {
   expect(Object.values(manifest.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
 });
 
-const allCode = [...sources, ...readSources("scripts/*.ts", "test/**/*.ts").filter((file) => !file.path.includes("/fixtures/"))];
+const allCode = [
+  ...sources,
+  ...readSources("scripts/**/*.ts", "test/**/*.ts").filter((file) => !/\/(?:fixtures|demo-project)\//.test(file.path)),
+];
 
 test("files say at the top what they own", () => {
   const needing = allCode.filter((file) => !file.path.endsWith(".test.ts"));
