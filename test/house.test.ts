@@ -97,10 +97,10 @@ const RULES: readonly Rule[] = [
     only: nowhere,
     example: "process.exit(1)",
   },
-  { what: "the exit code", pattern: /\bprocess\.exitCode\b/, only: /^src\/main\.ts$/, example: "process.exitCode = 1" },
+  { what: "the exit code", pattern: /\bprocess\.exitCode\s*=(?!=)/, only: /^src\/main\.ts$/, example: "process.exitCode = 1" },
   {
     what: "the current directory",
-    pattern: /\bprocess\.(?:cwd|chdir)\b/,
+    pattern: /\bprocess\.(?:cwd|chdir)\b(?:\(|;)/,
     only: /^src\/main\.ts$/,
     example: "process.cwd()",
   },
@@ -121,7 +121,7 @@ const RULES: readonly Rule[] = [
     pattern:
       /\bBun\.write\b|\.writer\(\)|\b(?:writeFile|rename|unlink|rm|rmdir|mkdir|mkdtemp|copyFile|truncate|ftruncate|chmod|chown|symlink|link|utimes)(?:Sync)?\(/,
     // session/ and config/ keep thndrs' own data (log, lock, trust, credentials), never a user's file.
-    only: /^src\/(?:base\/(?:files|file-temps|held-directory)|session\/[\w-]+|config\/[\w-]+|provider\/record[\w-]*)\.ts$/,
+    only: /^src\/(?:base\/(?:files?(?:-[\w-]+)?|held-directory)|session\/[\w-]+|config\/[\w-]+|provider\/record[\w-]*)\.ts$/,
     example: "await writeFile(path, text)",
   },
   { what: "compiling text to code", pattern: /\beval\(|\bnew Function\b/, only: nowhere, example: "new Function(x)" },
@@ -160,6 +160,11 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   { to: /^src\/(?:mcp|acp)\//, when: "later" },
   // A tool's module with its schema, when the tool is first called.
   { to: /^src\/tools\/(?!registry|tool\b|bounds|background)[\w-]+\.ts$/, when: "later" },
+  // A subcommand when it is named; the REPL is a way to the first request.
+  { to: /^src\/cli\/repl\.ts$/, when: "start" },
+  { to: /^src\/cli\/[\w-]+\.ts$/, when: "later" },
+  // Where an instruction file is a template.
+  { to: /^src\/context\/template-engine\.ts$/, when: "later" },
   // Only where a settings file exists, or a session is read back.
   { to: /^src\/config\/(?:toml|project)\.ts$/, when: "later" },
   { to: /^src\/session\/record-schemas\.ts$/, when: "later" },
