@@ -15,6 +15,8 @@ export type ToolSettings = {
   readonly shellMaxTimeoutMs: number;
   /** Names of environment variables that children may inherit although they look like secrets (`shell.env_allow`). */
   readonly shellEnvAllow: readonly string[];
+  /** Names of the variables that hold provider keys (`apiKeyEnv`), whatever they look like; children never get them unless allowed. */
+  readonly credentialNames?: readonly string[];
   /** Hosts (or host:port) read_url may reach although their address is not public (`web.allow_hosts`). */
   readonly webAllowHosts: readonly string[];
   readonly webSearch: "duckduckgo" | "searxng" | "brave" | "exa" | "none";

@@ -242,12 +242,15 @@ describe("H01 a descendant keeps the pipe", () => {
   ] as const) {
     test(`${name}: the result comes soon, the owner ends it later`, async () => {
       const owner = createProcessOwner();
-      const result = await run(["sh", "-c", script], { owner });
-      expect(result).toMatchObject({ exitCode: 0, heldPipe: true });
-      expect(result.out).toStartWith("up\n");
-      expect(result.elapsedMs).toBeLessThan(2000);
-      expect(alive("sleep 9841").length).toBeGreaterThanOrEqual(1);
-      await owner.reapAll();
+      try {
+        const result = await run(["sh", "-c", script], { owner });
+        expect(result).toMatchObject({ exitCode: 0, heldPipe: true });
+        expect(result.out).toStartWith("up\n");
+        expect(result.elapsedMs).toBeLessThan(2000);
+        expect(alive("sleep 9841").length).toBeGreaterThanOrEqual(1);
+      } finally {
+        await owner.reapAll();
+      }
       expect(alive("9841")).toEqual([]);
     });
   }

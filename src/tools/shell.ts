@@ -1,0 +1,132 @@
+/**
+ * `run_shell`: one program from an argv array (tools.md run_shell, H01–H18). Refuses: shell strings, expansion, being a
+ * sandbox.
+ */
+import { z } from "zod";
+import { childEnvironment } from "../base/child-env.ts";
+import { createOutputCapture } from "../base/output-capture.ts";
+import { type ProcessEnd, runProcess } from "../base/process.ts";
+import { sayDuration } from "../base/text.ts";
+import type { ShellExec } from "../types/event.ts";
+import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "./bounds.ts";
+import { sayCommand } from "./command-text.ts";
+import { reportCommand } from "./shell-report.ts";
+import { findTouched, mergeTouched } from "./shell-touch.ts";
+import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+
+const input = z.object({
+  argv: z
+    .array(z.string())
+    .min(1)
+    .describe('Program and arguments, one word each: ["npm","test"]. Shell syntax: ["sh","-c","…"].'),
+  cwd: z.string().optional().describe("Directory inside the workspace; default: the workspace root."),
+  timeout_ms: z.number().int().min(1).optional().describe("Ends the command after this many milliseconds (default 120000)."),
+  background: z.boolean().optional().describe("Return an id at once and let the program run (servers, watchers)."),
+});
+
+export type ShellInput = z.infer<typeof input>;
+
+type Place = { readonly path: string; readonly relative: string };
+
+export const runShell: Tool<ShellInput> = {
+  name: "run_shell",
+  description:
+    "run_shell runs one program and returns its exit code, stdout and stderr. Use it for builds, tests, git and anything no narrower " +
+    "tool does; prefer the file and search tools for files. argv is not a shell line: nothing is expanded. There is no stdin and no " +
+    "terminal, so prompts and editors fail. Output is limited to the first and last 200 lines of each stream.",
+  effect: "shell",
+  input,
+  example: { argv: ["git", "status", "--short"] },
+  async run(call, context) {
+    const place = await resolvePlace(call.cwd, context);
+    if ("status" in place) return place;
+    return call.background === true ? startInBackground(call, place, context) : runOnce(call, place, context);
+  },
+};
+
+async function resolvePlace(cwd: string | undefined, context: ToolContext): Promise<Place | ToolResult> {
+  if (cwd === undefined) return { path: context.workspace.root, relative: "." };
+  const resolved = await context.workspace.resolve(cwd);
+  if (!resolved.ok) return failed(`cwd: ${resolved.message}`);
+  if (!resolved.exists) return failed(`cwd: the directory ${resolved.relative} does not exist. Create it, or leave cwd out.`);
+  return { path: resolved.path, relative: resolved.relative };
+}
+
+function environmentFor(context: ToolContext): Record<string, string> {
+  const { shellEnvAllow, credentialNames } = context.settings;
+  return childEnvironment(context.env, { allow: shellEnvAllow, credentialNames: credentialNames ?? [] });
+}
+
+async function runOnce(call: ShellInput, place: Place, context: ToolContext): Promise<ToolResult> {
+  const { settings } = context;
+  const asked = call.timeout_ms ?? settings.shellTimeoutMs;
+  const limitMs = Math.min(asked, settings.shellMaxTimeoutMs);
+  const notes = asked > limitMs ? [`timeout_ms was lowered to the maximum, ${sayDuration(limitMs)}.`] : [];
+  const limits = { headLines: SHELL_HEAD_LINES, tailLines: SHELL_TAIL_LINES, lineChars: MAX_LINE_CHARS };
+  const stdout = createOutputCapture(limits);
+  const stderr = createOutputCapture(limits);
+  // Before and after: a command may delete what it names, or create it.
+  const touchedBefore = await findTouched(call.argv, place.path, context);
+
+  const outcome = await runProcess({
+    argv: call.argv,
+    cwd: place.path,
+    env: environmentFor(context),
+    timeoutMs: limitMs,
+    signal: context.signal,
+    onStdout: (chunk) => stdout.push(chunk),
+    onStderr: (chunk) => stderr.push(chunk),
+    owner: context.background.processes,
+  });
+  if (!outcome.started) {
+    if (outcome.failure.kind === "cancelled") return failed("Cancelled before the command started.", { status: "cancelled" });
+    return failed(`Not started: ${outcome.failure.message}`);
+  }
+  const touched = mergeTouched(touchedBefore, await findTouched(call.argv, place.path, context));
+  const report = reportCommand(outcome, { stdout: stdout.finish(), stderr: stderr.finish() }, limitMs, notes);
+  return {
+    status: toolStatus(outcome),
+    text: report.text,
+    truncated: report.cut,
+    effects: [effectOf(call, place, outcome)],
+    touched,
+  };
+}
+
+/** An exit code is a fact about the program, not a failure of the tool (H18); being killed or stopped is one (H08). */
+function toolStatus(end: ProcessEnd): ToolResult["status"] {
+  if (end.cancelled) return "cancelled";
+  return end.exitCode === null || end.timedOut ? "failed" : "ok";
+}
+
+function effectOf(call: ShellInput, place: Place, end: ProcessEnd): ShellExec {
+  return {
+    kind: "shell_exec",
+    command: call.argv,
+    cwd: place.relative,
+    processStatus: end.timedOut ? "timeout" : end.cancelled ? "cancelled" : end.exitCode === 0 ? "ok" : "failed",
+    exitCode: end.exitCode,
+    ...(end.signal === undefined ? {} : { signal: end.signal }),
+    elapsedMs: Math.round(end.elapsedMs),
+    processKind: "one-shot",
+  };
+}
+
+async function startInBackground(call: ShellInput, place: Place, context: ToolContext): Promise<ToolResult> {
+  const touched = await findTouched(call.argv, place.path, context);
+  const started = await context.background.start({
+    argv: call.argv,
+    cwd: place.path,
+    relativeCwd: place.relative,
+    env: environmentFor(context),
+    ...(call.timeout_ms === undefined ? {} : { timeoutMs: call.timeout_ms }),
+    callId: context.callId,
+  });
+  if (!started.ok) return failed(`Not started: ${started.message}`);
+  const { id } = started.process;
+  const text =
+    `${id} started: ${sayCommand(call.argv)} (in ${place.relative}). It runs until it ends by itself, is cancelled, or thndrs exits, ` +
+    `which ends it. Next: background_process with {"action":"output","process_id":"${id}"} to read what it printed, "cancel" to end it.`;
+  // Its effects are emitted by the owner: one when it runs, one when it has ended.
+  return succeeded(text, { touched });
+}
