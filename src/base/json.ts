@@ -1,0 +1,63 @@
+/**
+ * Reads values of unknown shape by small total functions: no schema library, nothing thrown. For wire formats and other
+ * hot paths where zod would cost more than the request. Refuses: validation with messages (zod at the door does that).
+ */
+
+export type Json = Readonly<Record<string, unknown>>;
+
+const NOTHING: Json = Object.freeze({});
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The value as an object; `{}` when it is none. */
+export function object(value: unknown): Json {
+  return isObject(value) ? value : NOTHING;
+}
+
+/** A member of a value that may not be an object. */
+export function field(value: unknown, name: string): unknown {
+  return isObject(value) ? value[name] : undefined;
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value if it is a string, else undefined. */
+export function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The value if it is a non-empty string, else undefined. */
+export function filled(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** The value if it is a finite number that counts something (0 or more), else undefined: never NaN. */
+export function count(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+/** Parses JSON text; undefined when it is none (JSON has no undefined, so the two cannot be confused). */
+export function parseJson(source: string): unknown {
+  try {
+    return JSON.parse(source) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same value with every string (and key) well-formed: lone surrogates become U+FFFD. Same object when nothing changed. */
+export function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
+  if (Array.isArray(value)) {
+    const items = value.map(wellFormed);
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)] as const);
+  const same = entries.every(([key, inner]) => Object.hasOwn(value, key) && value[key] === inner);
+  return same ? value : Object.fromEntries(entries);
+}

@@ -1,0 +1,251 @@
+/**
+ * The Anthropic Messages wire (`POST /messages`): alternating roles, content blocks, cache breakpoints, thinking with
+ * signatures. Refuses: HTTP, retries; what differs between Claude generations is in claude.ts.
+ */
+import { count, field, filled, isObject, object, parseJson, text } from "../base/json.ts";
+import type { Message, Usage } from "../types/message.ts";
+import type { Assembly } from "./assembly.ts";
+import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
+import { claudeOptions, DEFAULT_MAX_OUTPUT } from "./claude.ts";
+import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
+import type { ProviderRequest, StopReason } from "./provider.ts";
+import { known } from "./usage.ts";
+import type { Decoder, Wire } from "./wire.ts";
+import { argumentsObject, bodyWithList, isBlank, literal, MessageCache, resultText } from "./wire-text.ts";
+
+const WIRE = "anthropic";
+const CACHE = { type: "ephemeral" } as const;
+const CACHE_MARK = `,"cache_control":${JSON.stringify(CACHE)}}`;
+/** Breakpoints for messages; system and tools take the other two of the four allowed. */
+const MARKED_USER_MESSAGES = 2;
+
+export function anthropic(): Wire {
+  const cache = new MessageCache<Message, readonly string[]>();
+  return {
+    path: "/messages",
+    headers: (apiKey) => ({ "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }),
+    body: ({ request, info }) => messagesBody(request, info.maxOutput, cache),
+    decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host),
+  };
+}
+
+function messagesBody(
+  request: ProviderRequest,
+  maxOutput: number | undefined,
+  cache: MessageCache<Message, readonly string[]>,
+): string {
+  const tools = request.tools.map((tool, index) => ({
+    name: tool.name,
+    description: tool.description,
+    input_schema: tool.parameters,
+    ...(index === request.tools.length - 1 ? { cache_control: CACHE } : {}),
+  }));
+  const limit = request.maxOutputTokens ?? Math.min(maxOutput ?? DEFAULT_MAX_OUTPUT.unknown, DEFAULT_MAX_OUTPUT.known);
+  const head = {
+    model: request.model,
+    stream: true,
+    ...claudeOptions(request, limit),
+    ...(isBlank(request.system) ? {} : { system: [{ type: "text", text: request.system, cache_control: CACHE }] }),
+    ...(tools.length === 0 ? {} : { tools }),
+  };
+  const groups = grouped(request, cache);
+  let marks = MARKED_USER_MESSAGES;
+  const items: string[] = [];
+  for (const group of groups.toReversed()) {
+    const marked = group.role === "user" && marks > 0;
+    if (marked) marks -= 1;
+    const blocks = marked ? [...group.blocks.slice(0, -1), `${group.blocks.at(-1)?.slice(0, -1)}${CACHE_MARK}`] : group.blocks;
+    items.push(`{"role":"${group.role}","content":[${blocks.join(",")}]}`);
+  }
+  return bodyWithList(head, "messages", items.reverse());
+}
+
+type Group = { readonly role: "user" | "assistant"; readonly blocks: string[] };
+
+/** Neighbours of one role become one message; the first message is the user's. */
+function grouped(request: ProviderRequest, cache: MessageCache<Message, readonly string[]>): readonly Group[] {
+  const groups: Group[] = [];
+  for (const message of request.messages) {
+    const role = message.role === "assistant" ? "assistant" : "user";
+    const blocks = cache.get(message, request.model, () => contentBlocks(message, request.model));
+    if (blocks.length === 0) continue;
+    const last = groups.at(-1);
+    if (last?.role === role) last.blocks.push(...blocks);
+    else groups.push({ role, blocks: [...blocks] });
+  }
+  if (groups[0]?.role === "assistant") groups.unshift({ role: "user", blocks: ['{"type":"text","text":"(continued)"}'] });
+  // Newer models take no answer to complete: the last word must be the user's.
+  if (groups.at(-1)?.role === "assistant") groups.push({ role: "user", blocks: ['{"type":"text","text":"Continue."}'] });
+  return groups;
+}
+
+function contentBlocks(message: Message, model: string): readonly string[] {
+  if (message.role === "user") return [textBlock(message.text)];
+  if (message.role === "tool") {
+    const error = message.failed ? ',"is_error":true' : "";
+    return [
+      `{"type":"tool_result","tool_use_id":${literal(message.callId)},"content":${literal(resultText(message.text))}${error}}`,
+    ];
+  }
+  return piecesOf(message, WIRE, model).flatMap((piece) => {
+    if (piece.kind === "opaque") return [JSON.stringify(piece.value)];
+    if (piece.kind === "text") return isBlank(piece.text) ? [] : [textBlock(piece.text)];
+    const { id, name } = piece.call;
+    return [`{"type":"tool_use","id":${literal(id)},"name":${literal(name)},"input":${argumentsObject(piece.call.arguments)}}`];
+  });
+}
+
+function textBlock(content: string): string {
+  return `{"type":"text","text":${literal(content)}}`;
+}
+
+const STOPS: Readonly<Record<string, StopReason>> = {
+  end_turn: "end",
+  stop_sequence: "end",
+  pause_turn: "end",
+  tool_use: "tool_calls",
+  max_tokens: "length",
+  model_context_window_exceeded: "length",
+  refusal: "refusal",
+};
+
+type Block =
+  | { readonly kind: "text"; length: number }
+  | { readonly kind: "call"; id: string; name: string; parts: string[]; input: unknown }
+  | { readonly kind: "thinking"; parts: string[]; signature: string }
+  | { readonly kind: "opaque"; readonly value: unknown };
+
+class MessagesDecoder implements Decoder {
+  readonly #model: string;
+  readonly #into: Assembly;
+  readonly #host: string;
+  readonly #blocks: Block[] = [];
+  readonly #byIndex = new Map<number, Block>();
+  #stop: string | undefined;
+  #usage: Readonly<Record<string, unknown>> = {};
+
+  constructor(model: string, into: Assembly, host: string) {
+    this.#model = model;
+    this.#into = into;
+    this.#host = host;
+  }
+
+  get finishing(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  take(event: string | undefined, data: string): void {
+    const trimmed = data.trim();
+    if (event === "ping" || trimmed === "[DONE]" || (trimmed === "" && event !== "error")) return;
+    const frame = parseJson(trimmed);
+    if (!isObject(frame)) {
+      this.#into.fail(
+        event === "error" ? failureOfFrame(this.#host, { message: data, code: "" }, Date.now()) : notJson(this.#host, data),
+      );
+      return;
+    }
+    if (event === "error" || frame.type === "error" || (frame.type === undefined && frame.error !== undefined))
+      this.#into.fail(failureOfFrame(this.#host, errorDetail(frame), Date.now()));
+    else this.#frame(text(frame.type) ?? event ?? "", frame);
+  }
+
+  /** EOF without `message_stop`: complete only if the server said why it stopped. */
+  close(): boolean {
+    if (this.#stop === undefined) return false;
+    this.#finish();
+    return true;
+  }
+
+  #frame(type: string, frame: Readonly<Record<string, unknown>>): void {
+    if (type === "message_start") this.#count(field(frame.message, "usage"));
+    else if (type === "content_block_start") this.#start(count(frame.index), object(frame.content_block));
+    else if (type === "content_block_delta") this.#delta(count(frame.index), object(frame.delta));
+    else if (type === "content_block_stop") this.#into.settle();
+    else if (type === "message_delta") {
+      this.#stop = filled(field(frame.delta, "stop_reason")) ?? this.#stop;
+      this.#count(frame.usage);
+    } else if (type === "message_stop") this.#finish();
+  }
+
+  #start(index: number | undefined, content: Readonly<Record<string, unknown>>): void {
+    const block = this.#open(content);
+    if (block === undefined) return;
+    this.#blocks.push(block);
+    if (index !== undefined) this.#byIndex.set(index, block);
+  }
+
+  #open(content: Readonly<Record<string, unknown>>): Block | undefined {
+    if (content.type === "text") {
+      this.#into.text(text(content.text) ?? "");
+      return { kind: "text", length: (text(content.text) ?? "").length };
+    }
+    if (content.type === "tool_use")
+      return { kind: "call", id: filled(content.id) ?? "", name: filled(content.name) ?? "", parts: [], input: content.input };
+    if (content.type === "thinking") {
+      const thinking = text(content.thinking) ?? "";
+      if (thinking !== "") this.#into.reasoning(thinking);
+      return { kind: "thinking", parts: [thinking], signature: text(content.signature) ?? "" };
+    }
+    return content.type === "redacted_thinking" ? { kind: "opaque", value: content } : undefined;
+  }
+
+  #delta(index: number | undefined, delta: Readonly<Record<string, unknown>>): void {
+    const block = index === undefined ? this.#blocks.at(-1) : this.#byIndex.get(index);
+    if (delta.type === "text_delta") {
+      const piece = text(delta.text) ?? "";
+      if (block?.kind === "text") block.length += piece.length;
+      else this.#blocks.push({ kind: "text", length: piece.length });
+      this.#into.text(piece);
+    } else if (delta.type === "thinking_delta") {
+      const piece = text(delta.thinking) ?? "";
+      if (block?.kind === "thinking") block.parts.push(piece);
+      this.#into.reasoning(piece);
+    } else if (delta.type === "signature_delta" && block?.kind === "thinking") block.signature += text(delta.signature) ?? "";
+    else if (delta.type === "input_json_delta" && block?.kind === "call") block.parts.push(text(delta.partial_json) ?? "");
+  }
+
+  /** Later frames repeat or complete the numbers; null means nothing new. */
+  #count(usage: unknown): void {
+    if (!isObject(usage)) return;
+    const news = Object.entries(usage).filter(([, value]) => value !== null && value !== undefined);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(news) };
+  }
+
+  #finish(): void {
+    const items: CarryItem[] = [];
+    let calls = 0;
+    for (const block of this.#blocks) {
+      if (block.kind === "text") items.push({ kind: "text", length: block.length });
+      else if (block.kind === "opaque") items.push({ kind: "opaque", value: block.value });
+      else if (block.kind === "thinking") {
+        const thinking = block.parts.join("").toWellFormed();
+        // An unsigned block would be rejected; it is shown and forgotten.
+        if (block.signature !== "")
+          items.push({ kind: "opaque", value: { type: "thinking", thinking, signature: block.signature } });
+      } else {
+        calls += 1;
+        const streamed = block.parts.join("");
+        const args = streamed === "" && isObject(block.input) ? JSON.stringify(block.input) : streamed;
+        items.push({ kind: "call", id: this.#into.call(block.id, block.name, args) });
+      }
+    }
+    const usage = anthropicUsage(this.#usage);
+    if (Object.keys(usage).length > 0) this.#into.usage(usage);
+    const said = STOPS[this.#stop ?? ""] ?? "end";
+    const reason = said === "end" || said === "tool_calls" ? (calls > 0 ? "tool_calls" : "end") : said;
+    this.#into.stop(reason, makeCarry(WIRE, this.#model, items));
+  }
+}
+
+/** Anthropic counts cache traffic apart from `input_tokens`; the contract's number includes it. */
+function anthropicUsage(usage: Readonly<Record<string, unknown>>): Usage {
+  const fresh = count(usage.input_tokens);
+  const read = count(usage.cache_read_input_tokens);
+  const write = count(usage.cache_creation_input_tokens);
+  return known({
+    inputTokens: fresh === undefined ? undefined : fresh + (read ?? 0) + (write ?? 0),
+    outputTokens: count(usage.output_tokens),
+    cacheReadTokens: read,
+    cacheWriteTokens: write,
+  });
+}

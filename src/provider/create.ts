@@ -1,0 +1,81 @@
+/**
+ * Makes a Provider from settings: wire, HTTP, retry and cost put together. Refuses: choosing a model (select.ts),
+ * reading keys (config/ does).
+ */
+import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
+import { anthropic } from "./anthropic.ts";
+import { sanitizeConversation } from "./conversation.ts";
+import { failure, oneLine } from "./failure.ts";
+import { type Fetch, type HttpOptions, streamOnce } from "./http.ts";
+import { openaiChat } from "./openai-chat.ts";
+import { openaiResponses } from "./openai-responses.ts";
+import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
+import { type Sleep, sleep, withRetry } from "./retry.ts";
+import { withCost } from "./usage.ts";
+import type { Wire } from "./wire.ts";
+
+export type ProviderOptions = {
+  readonly apiKey?: string | undefined;
+  /** `thndrs/1.2.3` */
+  readonly userAgent: string;
+  /** 0: no limit. */
+  readonly stallTimeoutMs: number;
+  readonly retry: RetrySettings;
+  /** What is known of a model of this provider; for limits and cost. */
+  readonly modelInfo?: (id: string) => ModelInfo;
+  readonly fetch?: Fetch;
+  /** 0 ≤ x < 1. */
+  readonly random?: () => number;
+  /** Wall clock, ms. */
+  readonly now?: () => number;
+  readonly sleep?: Sleep;
+};
+
+/** A provider for one of the three HTTP wires. Its streams never throw; retries are part of the stream. */
+export function createProvider(settings: ProviderSettings, options: ProviderOptions): Provider {
+  const wire = wireOf(settings);
+  const apiKey = options.apiKey?.trim() || undefined;
+  const http: HttpOptions = {
+    apiKey,
+    userAgent: options.userAgent,
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    stallTimeoutMs: options.stallTimeoutMs,
+    now: options.now ?? Date.now,
+  };
+  const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
+  const infoOf = options.modelInfo ?? ((id: string): ModelInfo => ({ id }));
+  return {
+    name: settings.name,
+    wire: settings.wire,
+    async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
+      try {
+        const info = infoOf(request.model);
+        const context = { request: { ...request, messages: sanitizeConversation(request.messages) }, info };
+        const attempt = (active: AbortSignal) => streamOnce(wire, settings, context, http, active);
+        for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, apiKey);
+      } catch (error) {
+        // A started stream never throws: a bug of ours must not look like a crash of the conversation.
+        const told = redact(oneLine(error instanceof Error ? error.message : String(error), 300), apiKey);
+        yield failure("internal", `unexpected error in provider ${settings.name}: ${told}`, undefined, undefined);
+      }
+    },
+  };
+}
+
+function wireOf(settings: ProviderSettings): Wire {
+  if (settings.wire === "anthropic") return anthropic();
+  if (settings.wire === "openai-responses") return openaiResponses();
+  return openaiChat(settings);
+}
+
+/** Cost where the price is known; no key in any message, should a server repeat it. */
+function finished(event: ProviderEvent, info: ModelInfo, apiKey: string | undefined): ProviderEvent {
+  if (event.type === "usage") return { ...event, usage: withCost(event.usage, info.price) };
+  if (event.type === "failure" || event.type === "retrying") return { ...event, message: redact(event.message, apiKey) };
+  return event;
+}
+
+function redact(message: string, apiKey: string | undefined): string {
+  // Shorter "keys" are placeholders of local servers; replacing them would mangle ordinary words.
+  return apiKey === undefined || apiKey.length < 8 ? message : message.replaceAll(apiKey, "[redacted]");
+}

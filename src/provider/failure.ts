@@ -1,0 +1,198 @@
+/**
+ * Turns what a server (or the network) answered instead of a response into one failure of the contract. Classes come
+ * from status and error code first, from the usual wordings second. Refuses: retrying, printing.
+ */
+import { count, field, filled, isObject, list, object, parseJson } from "../base/json.ts";
+import type { FailureClass } from "../types/event.ts";
+import type { ProviderFailure } from "./provider.ts";
+import { retryAfterHeader, waitInText } from "./wait.ts";
+
+const MAX_MESSAGE = 600;
+
+/** Wordings of a request that is larger than the model's window (P16). */
+const OVERFLOW = new RegExp(
+  [
+    "context[_ ]length[_ ]exceeded",
+    "maximum context length",
+    "maximum prompt length",
+    "prompt (?:is )?too long",
+    "input (?:is )?too long",
+    "exceed_context_size",
+    "model_context_window_exceeded",
+    "request_too_large",
+    "context (?:window|length|size|limit)[^.]{0,40}exceed",
+    "exceed\\w*[^.]{0,60}context (?:window|length|size|limit)",
+    "input (?:token count|length|tokens?)[^.]{0,40}exceed",
+    "exceed\\w*[^.]{0,40}(?:input|model|prompt) token (?:limit|count)",
+    "(?:greater|larger|longer) than the[^.]{0,30}context",
+    "reduce the length of (?:the|your)",
+    "too many (?:input |prompt )?tokens",
+    "prompt contains [\\d,]+ tokens",
+  ].join("|"),
+  "i",
+);
+/** Wordings about rates that also speak of tokens. */
+const RATE =
+  /rate.?limit|too many requests|requests? per|tokens? per (?:minute|min|day|hour|second)|throttl|please wait|resource.?exhausted/i;
+const QUOTA =
+  /quota|billing|credit balance|payment required|out of credits?|usage limit|spend(?:ing)? limit|insufficient.{0,3}(?:funds|balance|credits?)/i;
+const OVERLOADED =
+  /overload|server.?error|internal.?error|unavailable|try again later|bad gateway|at capacity|api_error|timeout/i;
+const AUTH =
+  /authentication_error|invalid.?api.?key|incorrect api key|unauthori[sz]ed|permission_error|permission.?denied|unauthenticated|forbidden/i;
+const INVALID = /invalid_request|invalid.?argument|not_found_error|model_not_found|unsupported/i;
+/** A wait longer than this is no rate limit any more. */
+const QUOTA_WAIT_MS = 5 * 60_000;
+
+/** What an error says, wherever the server put it. */
+export type ErrorDetail = { readonly message: string; readonly code: string; readonly status?: number };
+
+/** Reads `{error: {...}}`, `{error: "..."}`, `{message}`, `{detail}`, `[{error}]`. undefined when it is no error. */
+export function errorDetail(value: unknown): ErrorDetail | undefined {
+  const outer = Array.isArray(value) ? object(value[0]) : object(value);
+  const inner = outer.error ?? list(outer.errors)[0];
+  if (isObject(inner)) {
+    const codes = [inner.code, inner.type, inner.status].filter((code) => typeof code === "string").join(" ");
+    const status = count(inner.code) ?? count(inner.status) ?? count(inner.http_code);
+    const raw = filled(field(inner.metadata, "raw"));
+    const message = [filled(inner.message) ?? filled(inner.detail) ?? codes, raw].filter((part) => part !== undefined).join(": ");
+    return { message, code: codes, ...(status === undefined ? {} : { status }) };
+  }
+  if (typeof inner === "string") return { message: inner, code: filled(outer.code) ?? "" };
+  const bare = filled(outer.message) ?? filled(outer.detail) ?? filled(field(list(outer.detail)[0], "msg"));
+  if (bare === undefined) return undefined;
+  return { message: bare, code: [filled(outer.code), filled(outer.type)].filter((code) => code !== undefined).join(" ") };
+}
+
+/** A response with an error status. `body` is the (bounded) text of it. */
+export function failureOfStatus(host: string, status: number, body: string, headers: Headers, now: number): ProviderFailure {
+  if (status >= 300 && status < 400) {
+    const target = headers.get("location") ?? "another address";
+    const message = `${host} redirects (${status}) to ${oneLine(target, 200)}; credentials are not sent on: set the base URL to the final address`;
+    return { type: "failure", class: "invalid_request", status, message };
+  }
+  const parsed = parseJson(body);
+  const detail = errorDetail(parsed) ?? { message: pageTitle(body) ?? body, code: "" };
+  const wait =
+    retryAfterHeader(headers, now) ??
+    waitInText(detail.message, now) ??
+    (isRateStatus(status) ? waitInText(body, now) : undefined);
+  const kind = classify(status, `${detail.code} ${detail.message}`, wait);
+  const said = oneLine(detail.message, MAX_MESSAGE);
+  return failure(kind, `${host} answered ${status}${said === "" ? "" : `: ${said}`}${hint(kind, status)}`, status, wait);
+}
+
+/** An error inside a stream that began with status 200 (P09). `detail` undefined: the server said nothing of it. */
+export function failureOfFrame(host: string, detail: ErrorDetail | undefined, now: number): ProviderFailure {
+  if (detail === undefined || (detail.message === "" && detail.code === ""))
+    return failure("overloaded", `${host} reported an error without saying which`, undefined, undefined);
+  const wait = waitInText(detail.message, now);
+  const kind = classify(detail.status, `${detail.code} ${detail.message}`, wait);
+  return failure(kind, `${host} reported an error: ${oneLine(detail.message || detail.code, MAX_MESSAGE)}`, detail.status, wait);
+}
+
+/** A status-200 body that is no event stream: JSON, a web page, nothing. */
+export function failureOfBody(host: string, body: string, now: number): ProviderFailure {
+  if (body.trim() === "") return failure("truncated", `${host} answered with an empty body`, 200, undefined);
+  const parsed = parseJson(body);
+  const detail = errorDetail(parsed);
+  if (detail !== undefined) return failureOfFrame(host, detail, now);
+  const title = pageTitle(body);
+  if (title !== undefined)
+    return failure(
+      "protocol",
+      `${host} answered with a web page (${title}) instead of an event stream; check the base URL`,
+      200,
+      undefined,
+    );
+  const form = parsed === undefined ? "text" : "JSON";
+  return failure("protocol", `${host} answered with ${form} instead of an event stream: ${oneLine(body, 200)}`, 200, undefined);
+}
+
+/** A connection that could not be made or broke. `started` says that a part of the response had arrived. */
+export function failureOfError(host: string, error: unknown, started: boolean): ProviderFailure {
+  const code = filled(field(error, "code")) ?? filled(field(field(error, "cause"), "code"));
+  const name = error instanceof Error ? error.name : "";
+  const told = error instanceof Error ? error.message : String(error);
+  const known = code === undefined ? undefined : NETWORK[code];
+  const why = known ?? (oneLine(told.replace(/^\w+: /, "").replace(/ For more information, pass.*/, ""), 200) || name);
+  if (started)
+    return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`, undefined, undefined);
+  return failure("network", `cannot reach ${host}: ${why}`, undefined, undefined);
+}
+
+/** A frame whose data should be JSON and is not. */
+export function notJson(host: string, data: string): ProviderFailure {
+  return failure("protocol", `${host} sent an event that is not JSON: ${oneLine(data, 120)}`, undefined, undefined);
+}
+
+export function failure(
+  kind: FailureClass,
+  message: string,
+  status: number | undefined,
+  wait: number | undefined,
+): ProviderFailure {
+  return {
+    type: "failure",
+    class: kind,
+    message,
+    ...(status === undefined ? {} : { status }),
+    ...(wait === undefined ? {} : { retryAfterMs: wait }),
+  };
+}
+
+const NETWORK: Readonly<Record<string, string>> = {
+  ConnectionRefused: "the connection was refused",
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was reset",
+  ENOTFOUND: "the host name is not known",
+  FailedToOpenSocket: "no connection could be opened (host name or network)",
+  ConnectionClosed: "the connection was closed",
+  ETIMEDOUT: "the connection timed out",
+  Timeout: "the connection timed out",
+};
+
+function isRateStatus(status: number): boolean {
+  return status === 429 || status === 402 || status === 503 || status === 529;
+}
+
+function classify(status: number | undefined, said: string, wait: number | undefined): FailureClass {
+  const sizeStatus = status === undefined || status === 400 || status === 413 || status === 422 || status >= 500;
+  if (sizeStatus && OVERFLOW.test(said) && !RATE.test(said)) return "context_overflow";
+  if (status === 413) return "context_overflow";
+  if (status === 402) return "quota";
+  if (/rate_limit_(?:exceeded|error)/.test(said) && !/insufficient_quota/.test(said)) return "rate_limit";
+  // A quota that is free again within minutes is a rate limit, however it is called.
+  if ((status === undefined || status < 500) && QUOTA.test(said))
+    return wait !== undefined && wait <= QUOTA_WAIT_MS ? "rate_limit" : "quota";
+  if (status === 401 || status === 403) return "auth";
+  if (status === 429 || (status === undefined && RATE.test(said))) return "rate_limit";
+  if (status === 408 || status === 409 || status === 425 || (status !== undefined && status >= 500)) return "overloaded";
+  if (status !== undefined && status >= 400) return "invalid_request";
+  if (AUTH.test(said)) return "auth";
+  if (INVALID.test(said)) return "invalid_request";
+  if (OVERLOADED.test(said)) return "overloaded";
+  return "protocol";
+}
+
+function hint(kind: FailureClass, status: number): string {
+  if (kind === "auth") return " (check the API key)";
+  if (status === 404) return " (check the model id and the base URL)";
+  return "";
+}
+
+function pageTitle(body: string): string | undefined {
+  const head = body.slice(0, 4_096);
+  if (!/^\s*<(?:!doctype|html|head|\?xml)/i.test(head)) return undefined;
+  return oneLine(/<title[^>]*>([^<]*)/i.exec(head)?.[1] ?? "", 100) || "no title";
+}
+
+/** Text of a stranger as one printable line. */
+export function oneLine(text: string, max: number): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+  if (line.length <= max) return line;
+  return `${line.slice(0, max).toWellFormed()}…`;
+}

@@ -1,0 +1,281 @@
+/**
+ * One try of one request: fetch, read, decode. Whatever happens becomes an event; nothing is thrown. The only place that
+ * fetches for models (house rule 8). Refuses: retries (retry.ts), wire formats.
+ */
+import { parseJson } from "../base/json.ts";
+import type { ProviderSettings } from "../types/settings.ts";
+import { Assembly } from "./assembly.ts";
+import { usedIds } from "./call-ids.ts";
+import { failure, failureOfBody, failureOfError, failureOfStatus } from "./failure.ts";
+import type { ProviderEvent, ProviderFailure } from "./provider.ts";
+import { EventStream, MAX_BODY } from "./sse.ts";
+import { humanWait } from "./wait.ts";
+import type { Wire, WireContext } from "./wire.ts";
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export type HttpOptions = {
+  readonly apiKey: string | undefined;
+  readonly userAgent: string;
+  readonly fetch: Fetch;
+  /** No event for this long ends the try; 0 means no limit. */
+  readonly stallTimeoutMs: number;
+  /** Wall clock, ms. */
+  readonly now: () => number;
+};
+
+/** After the answer is complete only usage may follow; a server that keeps the line open is not waited for. */
+const FINISHING_MS = 3_000;
+/** How long the rest of a finished body is read so that the connection can be used again. */
+const LINGER_MS = 1_000;
+
+/** The endpoint of a path under a base URL with the configured query; undefined when it is no http(s) URL. */
+export function endpoint(settings: ProviderSettings, path: string): URL | undefined {
+  if (settings.baseUrl === undefined || !URL.canParse(settings.baseUrl)) return undefined;
+  const url = new URL(settings.baseUrl);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
+  let base = url.pathname.replace(/\/+$/, "");
+  if (base.endsWith(path)) base = base.slice(0, -path.length);
+  // Anthropic's own convention leaves the version out of the base URL.
+  if (settings.wire === "anthropic" && !/\/v\d+[a-z0-9]*$/.test(base)) base += "/v1";
+  url.pathname = base + path;
+  for (const [name, value] of Object.entries(settings.query)) url.searchParams.set(name, value);
+  return url;
+}
+
+/** Headers of a request; configured ones win over ours, whatever their case. Throws on values HTTP does not allow. */
+export function requestHeaders(settings: ProviderSettings, own: Readonly<Record<string, string>>, userAgent: string): Headers {
+  const headers = new Headers({ "user-agent": userAgent, "accept-encoding": "identity", ...own });
+  for (const [name, value] of Object.entries(settings.headers)) headers.set(name, value);
+  return headers;
+}
+
+/** Streams one try. `signal` is the caller's; exactly one stop or failure is the last event. */
+export async function* streamOnce(
+  wire: Wire,
+  settings: ProviderSettings,
+  context: WireContext,
+  options: HttpOptions,
+  signal: AbortSignal,
+): AsyncGenerator<ProviderEvent> {
+  const url = endpoint(settings, wire.path);
+  if (url === undefined) return yield noUrl(settings);
+  let headers: Headers;
+  try {
+    headers = requestHeaders(
+      settings,
+      { ...wire.headers(options.apiKey), "content-type": "application/json", accept: "text/event-stream" },
+      options.userAgent,
+    );
+  } catch {
+    return yield failure(
+      "invalid_request",
+      `a header or the API key for ${settings.name} holds characters HTTP does not allow`,
+      undefined,
+      undefined,
+    );
+  }
+  const body = wire.body(context);
+  const exchange = new Exchange(url, options, signal);
+  try {
+    yield* exchange.run({ method: "POST", headers, body }, wire, context);
+  } finally {
+    exchange.close();
+  }
+}
+
+function noUrl(settings: ProviderSettings): ProviderFailure {
+  const name = settings.name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+  const what =
+    settings.baseUrl === undefined ? "has no base URL" : `has a base URL that is no http(s) address (${settings.baseUrl})`;
+  return failure(
+    "invalid_request",
+    `provider ${settings.name} ${what}; set ${name}_BASE_URL or [providers.${settings.name}] base_url`,
+    undefined,
+    undefined,
+  );
+}
+
+type Read = { readonly done: boolean; readonly value?: Uint8Array };
+
+/** The life of one connection: its abort, its silence timer, its reader. */
+class Exchange {
+  readonly #url: URL;
+  readonly #options: HttpOptions;
+  readonly #signal: AbortSignal;
+  readonly #control = new AbortController();
+  readonly #aborted = Promise.withResolvers<never>();
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #limit: number;
+  #lastEvent = performance.now();
+  #pausedAt = this.#lastEvent;
+  #waiting = false;
+  #stalled = false;
+  #finished = false;
+
+  constructor(url: URL, options: HttpOptions, signal: AbortSignal) {
+    this.#url = url;
+    this.#options = options;
+    this.#signal = signal;
+    this.#limit = options.stallTimeoutMs > 0 ? options.stallTimeoutMs : Number.POSITIVE_INFINITY;
+    this.#aborted.promise.catch(() => {});
+    signal.addEventListener("abort", this.#abort);
+    if (signal.aborted) this.#abort();
+  }
+
+  async *run(init: RequestInit, wire: Wire, context: WireContext): AsyncGenerator<ProviderEvent> {
+    if (this.#signal.aborted) return yield this.#cancelled();
+    const host = this.#url.host;
+    let response: Response;
+    try {
+      const extra = { redirect: "manual", signal: this.#control.signal, timeout: false } as RequestInit;
+      response = await this.#wait(this.#options.fetch(this.#url.href, { ...init, ...extra }));
+    } catch (error) {
+      return yield this.#interrupted() ?? failureOfError(host, error, false);
+    }
+    this.#lastEvent = performance.now();
+    this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+    if (response.status < 200 || response.status >= 300) {
+      const text = await this.#boundedText();
+      return yield this.#interrupted() ?? failureOfStatus(host, response.status, text, response.headers, this.#options.now());
+    }
+    yield* this.#events(wire, context, host);
+  }
+
+  async *#events(wire: Wire, context: WireContext, host: string): AsyncGenerator<ProviderEvent> {
+    const assembly = new Assembly(() => usedIds(context.request.messages));
+    const decoder = wire.decoder(context, assembly, host);
+    const stream = new EventStream((event, data) => {
+      this.#lastEvent = performance.now();
+      // The last event of a cut stream may itself be cut: that is a truncation, not a protocol error.
+      if (stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined) return;
+      if (!assembly.ended) decoder.take(event, data);
+    });
+    let broken: unknown;
+    for (;;) {
+      let read: Read;
+      try {
+        read = await this.#read();
+      } catch (error) {
+        broken = error ?? new Error("the connection broke");
+        break;
+      }
+      if (read.done) break;
+      if (read.value !== undefined) stream.feed(read.value);
+      if (stream.overflowed) assembly.fail(failure("protocol", `${host} sent an event that is too large`, undefined, undefined));
+      yield* assembly.drain();
+      if (assembly.ended) return this.#linger();
+      if (decoder.finishing) this.#shorten();
+    }
+    if (broken === undefined && !this.#control.signal.aborted) stream.end();
+    const cut = this.#interrupted();
+    if (!assembly.ended && (cut === undefined || cut.class === "stalled") && decoder.finishing) decoder.close();
+    if (!assembly.ended && cut !== undefined) assembly.fail(cut);
+    if (!assembly.ended && broken !== undefined) assembly.fail(failureOfError(host, broken, true));
+    if (!assembly.ended && stream.foreignBody !== undefined)
+      assembly.fail(failureOfBody(host, stream.foreignBody, this.#options.now()));
+    if (!assembly.ended && !decoder.close())
+      assembly.fail(failure("truncated", `${host} ended the stream before the answer was complete`, undefined, undefined));
+    yield* assembly.drain();
+  }
+
+  close(): void {
+    this.#signal.removeEventListener("abort", this.#abort);
+    clearTimeout(this.#timer);
+    if (!this.#finished) this.#abort();
+  }
+
+  readonly #abort = (): void => {
+    this.#control.abort();
+    this.#aborted.reject(new Error("aborted"));
+    this.#reader?.cancel().catch(() => {});
+  };
+
+  #read(): Promise<Read> {
+    const reader = this.#reader;
+    if (reader === undefined) return Promise.resolve({ done: true });
+    return this.#wait(reader.read() as Promise<Read>, false);
+  }
+
+  /** Silence is counted only while we wait for the server, not while the consumer takes its time. */
+  async #wait<T>(promise: Promise<T>, race = true): Promise<T> {
+    this.#lastEvent += performance.now() - this.#pausedAt;
+    this.#waiting = true;
+    if (this.#timer === undefined) this.#arm();
+    try {
+      // A read settles by itself when the reader is cancelled; racing each one would pile up reactions.
+      return await (race ? Promise.race([promise, this.#aborted.promise]) : promise);
+    } finally {
+      this.#waiting = false;
+      this.#pausedAt = performance.now();
+    }
+  }
+
+  #arm(): void {
+    if (!Number.isFinite(this.#limit)) return;
+    const left = this.#limit - (performance.now() - this.#lastEvent);
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (!this.#waiting) return; // armed again by the next read
+        if (performance.now() - this.#lastEvent < this.#limit) return this.#arm();
+        this.#stalled = true;
+        this.#abort();
+      },
+      Math.max(1, left),
+    );
+  }
+
+  #shorten(): void {
+    if (this.#limit <= FINISHING_MS) return;
+    this.#limit = FINISHING_MS;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #cancelled(): ProviderFailure {
+    return failure("cancelled", "cancelled", undefined, undefined);
+  }
+
+  #interrupted(): ProviderFailure | undefined {
+    if (this.#signal.aborted) return this.#cancelled();
+    if (!this.#stalled) return undefined;
+    return failure(
+      "stalled",
+      `${this.#url.host} sent nothing for ${humanWait(this.#options.stallTimeoutMs)}`,
+      undefined,
+      undefined,
+    );
+  }
+
+  async #boundedText(): Promise<string> {
+    const decoder = new TextDecoder();
+    let text = "";
+    try {
+      while (text.length < MAX_BODY) {
+        const read = await this.#read();
+        if (read.done) break;
+        text += decoder.decode(read.value, { stream: true });
+      }
+    } catch {
+      // What came of the error body is still worth showing.
+    }
+    return text.slice(0, MAX_BODY);
+  }
+
+  /** Reads the rest of a complete answer in the background, so that the connection goes back to the pool. */
+  #linger(): void {
+    this.#finished = true;
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    const timer = setTimeout(() => this.#control.abort(), LINGER_MS);
+    timer.unref();
+    const rest = async () => {
+      for (;;) if ((await reader.read()).done) return;
+    };
+    rest()
+      .catch(() => {})
+      .finally(() => clearTimeout(timer));
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * What an endpoint serves: `GET /models` in the shapes servers give it. For `thndrs models`, doctor and setup; never
+ * part of a run. Refuses: caching.
+ */
+import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
+import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
+import { failure, failureOfError, failureOfStatus } from "./failure.ts";
+import { endpoint, type Fetch, requestHeaders } from "./http.ts";
+import { modelInfo } from "./models.ts";
+import type { ModelInfo, ProviderFailure } from "./provider.ts";
+
+export type ListOptions = {
+  readonly apiKey?: string | undefined;
+  readonly userAgent: string;
+  readonly fetch?: Fetch;
+  readonly models?: Readonly<Record<string, ModelSettings>>;
+};
+
+export type Listing =
+  | { readonly ok: true; readonly models: readonly ModelInfo[] }
+  | { readonly ok: false; readonly failure: ProviderFailure };
+
+const MAX_LIST = 16 * 1024 * 1024;
+const PROBE_MS = 800;
+
+/** Lists the models of one endpoint, sorted by id; what the server does not tell comes from the table. Never throws. */
+export async function listModels(settings: ProviderSettings, options: ListOptions, signal: AbortSignal): Promise<Listing> {
+  const url = endpoint(settings, "/models");
+  if (url === undefined)
+    return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`, undefined, undefined) };
+  try {
+    const headers = requestHeaders(settings, authHeaders(settings, options.apiKey?.trim() || undefined), options.userAgent);
+    const get = options.fetch ?? ((target, init) => fetch(target, init));
+    const response = await get(url.href, { headers, signal, redirect: "manual" });
+    const body = await response.text();
+    if (!response.ok)
+      return { ok: false, failure: failureOfStatus(url.host, response.status, body, response.headers, Date.now()) };
+    const models = body.length > MAX_LIST ? undefined : readList(settings, parseJson(body), options.models ?? {});
+    if (models === undefined)
+      return {
+        ok: false,
+        failure: failure("protocol", `${url.host} did not answer with a list of models`, undefined, undefined),
+      };
+    return { ok: true, models };
+  } catch (error) {
+    if (signal.aborted) return { ok: false, failure: failure("cancelled", "cancelled", undefined, undefined) };
+    return { ok: false, failure: failureOfError(url.host, error, false) };
+  }
+}
+
+/** Is a local server there, and what does it serve? undefined when nothing answers within a moment. */
+export async function probeLocal(
+  settings: ProviderSettings,
+  signal: AbortSignal,
+  get?: Fetch,
+): Promise<readonly ModelInfo[] | undefined> {
+  const brief = AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]);
+  const listing = await listModels(settings, { userAgent: "thndrs", ...(get === undefined ? {} : { fetch: get }) }, brief);
+  return listing.ok ? listing.models : undefined;
+}
+
+function authHeaders(settings: ProviderSettings, apiKey: string | undefined): Record<string, string> {
+  if (settings.wire === "anthropic")
+    return { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) };
+  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
+function readList(
+  settings: ProviderSettings,
+  value: unknown,
+  overrides: Readonly<Record<string, ModelSettings>>,
+): readonly ModelInfo[] | undefined {
+  const found = Array.isArray(value) ? value : (field(value, "data") ?? field(value, "models"));
+  if (!Array.isArray(found)) return undefined;
+  const models = list(found).flatMap((entry) => readModel(settings, entry, overrides));
+  return models.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+}
+
+function readModel(
+  settings: ProviderSettings,
+  entry: unknown,
+  overrides: Readonly<Record<string, ModelSettings>>,
+): readonly ModelInfo[] {
+  const raw = typeof entry === "string" ? entry : (filled(field(entry, "id")) ?? filled(field(entry, "name")));
+  if (raw === undefined) return [];
+  const id = raw.replace(/^models\//, "");
+  const own = overrides[`${settings.name}/${id}`] ?? {};
+  const told = {
+    contextWindow:
+      count(field(entry, "context_length")) ??
+      count(field(entry, "context_window")) ??
+      count(field(entry, "max_context_length")) ??
+      count(field(entry, "max_model_len")) ??
+      count(field(entry, "max_input_tokens")) ??
+      count(field(field(entry, "meta"), "n_ctx_train")),
+    maxOutput: count(field(field(entry, "top_provider"), "max_completion_tokens")) ?? count(field(entry, "max_tokens")),
+    price: readPrice(field(entry, "pricing")),
+  };
+  const known = modelInfo(settings.name, id, overrides);
+  const contextWindow = own.contextWindow ?? told.contextWindow ?? known.contextWindow;
+  const maxOutput = own.maxOutput ?? told.maxOutput ?? known.maxOutput;
+  const price = own.price ?? told.price ?? known.price;
+  return [
+    {
+      id,
+      ...(contextWindow === undefined ? {} : { contextWindow }),
+      ...(maxOutput === undefined ? {} : { maxOutput }),
+      ...(price === undefined ? {} : { price }),
+    },
+  ];
+}
+
+/** OpenRouter's prices are strings in dollars per token. */
+function readPrice(pricing: unknown): ModelInfo["price"] {
+  if (!isObject(pricing)) return undefined;
+  const per = (name: string) => {
+    const value = pricing[name];
+    const dollars = typeof value === "string" && value.trim() !== "" ? Number(value) : undefined;
+    const amount = count(dollars);
+    return amount === undefined ? undefined : Math.round(amount * 1e12) / 1e6;
+  };
+  const input = per("prompt");
+  const output = per("completion");
+  if (input === undefined || output === undefined) return undefined;
+  const cacheRead = per("input_cache_read");
+  const cacheWrite = per("input_cache_write");
+  return {
+    input,
+    output,
+    ...(cacheRead === undefined ? {} : { cacheRead }),
+    ...(cacheWrite === undefined ? {} : { cacheWrite }),
+  };
+}

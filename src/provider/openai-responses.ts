@@ -1,0 +1,263 @@
+/**
+ * The Responses wire (`POST /responses`), stateless: nothing is stored at the provider, reasoning items travel encrypted
+ * and come back in the same run. Refuses: HTTP, retries, server-side conversations.
+ */
+import { count, field, filled, isObject, list, object, parseJson, text } from "../base/json.ts";
+import type { Message, Usage } from "../types/message.ts";
+import type { Assembly } from "./assembly.ts";
+import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
+import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
+import type { ProviderRequest, StopReason } from "./provider.ts";
+import { known } from "./usage.ts";
+import type { Decoder, Wire } from "./wire.ts";
+import { argumentsObject, bodyWithList, isBlank, literal, MessageCache, resultText } from "./wire-text.ts";
+
+const WIRE = "openai-responses";
+
+export function openaiResponses(): Wire {
+  const cache = new MessageCache<Message, readonly string[]>();
+  return {
+    path: "/responses",
+    headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    body: ({ request }) => responsesBody(request, cache),
+    decoder: ({ request }, into, host) => new ResponsesDecoder(request.model, into, host),
+  };
+}
+
+/** Models that reason; others reject `reasoning` and encrypted content. */
+function reasons(model: string): boolean {
+  return !/^(?:gpt-3|gpt-4|chatgpt-4)/.test(model);
+}
+
+function responsesBody(request: ProviderRequest, cache: MessageCache<Message, readonly string[]>): string {
+  const reasoning = reasons(request.model);
+  const tools = request.tools.map((tool) => ({
+    type: "function",
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.parameters,
+    strict: false,
+  }));
+  // Summaries are only for accounts OpenAI has verified, so they are asked for with an effort, never by default.
+  const effort = request.reasoningEffort;
+  const thinking = effort === undefined ? {} : { reasoning: effort === "none" ? { effort } : { effort, summary: "auto" } };
+  const head = {
+    model: request.model,
+    stream: true,
+    store: false,
+    ...(isBlank(request.system) ? {} : { instructions: request.system }),
+    ...(reasoning ? { ...thinking, include: ["reasoning.encrypted_content"] } : {}),
+    ...(request.maxOutputTokens === undefined ? {} : { max_output_tokens: request.maxOutputTokens }),
+    prompt_cache_key: request.sessionId,
+    ...(request.outputSchema === undefined
+      ? {}
+      : { text: { format: { type: "json_schema", name: "answer", schema: request.outputSchema, strict: false } } }),
+    ...(tools.length === 0 ? {} : { tools }),
+  };
+  const items = request.messages.flatMap((message) =>
+    cache.get(message, request.model, () => inputItems(message, request.model)),
+  );
+  return bodyWithList(head, "input", items);
+}
+
+function inputItems(message: Message, model: string): readonly string[] {
+  if (message.role === "user") return [`{"role":"user","content":${literal(message.text)}}`];
+  if (message.role === "tool")
+    return [`{"type":"function_call_output","call_id":${literal(message.callId)},"output":${literal(resultText(message.text))}}`];
+  return piecesOf(message, WIRE, model).flatMap((piece) => {
+    if (piece.kind === "opaque") return [JSON.stringify(piece.value)];
+    if (piece.kind === "text") return isBlank(piece.text) ? [] : [`{"role":"assistant","content":${literal(piece.text)}}`];
+    const { id, name } = piece.call;
+    const args = literal(argumentsObject(piece.call.arguments));
+    return [`{"type":"function_call","call_id":${literal(id)},"name":${literal(name)},"arguments":${args}}`];
+  });
+}
+
+type OpenCall = { id: string; name: string; parts: string[]; whole: string | undefined };
+
+class ResponsesDecoder implements Decoder {
+  readonly finishing = false;
+  readonly #model: string;
+  readonly #into: Assembly;
+  readonly #host: string;
+  /** Output items in order: what is to be handed out or carried at the end. */
+  readonly #order: (OpenCall | { readonly opaque: unknown } | { readonly textEnd: number })[] = [];
+  readonly #calls = new Map<string, OpenCall>();
+  #refused = false;
+  #summary = "";
+
+  constructor(model: string, into: Assembly, host: string) {
+    this.#model = model;
+    this.#into = into;
+    this.#host = host;
+  }
+
+  take(event: string | undefined, data: string): void {
+    if (data.trim() === "" ? event !== "error" : data.trim() === "[DONE]") return;
+    const frame = parseJson(data);
+    if (!isObject(frame)) {
+      this.#into.fail(
+        event === "error" ? failureOfFrame(this.#host, { message: data, code: "" }, Date.now()) : notJson(this.#host, data),
+      );
+      return;
+    }
+    const type = text(frame.type) ?? event ?? "";
+    if (type === "error" || (frame.error !== undefined && frame.error !== null && !type.startsWith("response.")))
+      this.#into.fail(failureOfFrame(this.#host, errorDetail(frame), Date.now()));
+    else this.#event(type, frame);
+  }
+
+  /** Only a closing event makes a response whole. */
+  close(): boolean {
+    return false;
+  }
+
+  #event(type: string, frame: Readonly<Record<string, unknown>>): void {
+    switch (type) {
+      case "response.output_text.delta":
+        this.#into.text(text(frame.delta) ?? "");
+        break;
+      case "response.refusal.delta":
+        this.#refused = true;
+        this.#into.text(text(frame.delta) ?? "");
+        break;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        this.#reasoning(type, frame);
+        break;
+      case "response.output_item.added":
+        this.#added(frame);
+        break;
+      case "response.function_call_arguments.delta":
+        this.#callOf(frame)?.parts.push(text(frame.delta) ?? "");
+        break;
+      case "response.function_call_arguments.done": {
+        const call = this.#callOf(frame);
+        if (call !== undefined) call.whole = text(frame.arguments) ?? call.whole;
+        break;
+      }
+      case "response.output_item.done":
+        this.#done(frame);
+        break;
+      case "response.completed":
+      case "response.done":
+        this.#finish(object(frame.response), undefined);
+        break;
+      case "response.incomplete":
+        this.#finish(
+          object(frame.response),
+          text(field(field(frame.response, "incomplete_details"), "reason")) ?? "max_output_tokens",
+        );
+        break;
+      case "response.failed":
+      case "response.cancelled":
+        this.#into.fail(failureOfFrame(this.#host, errorDetail(frame.response), Date.now()));
+        break;
+    }
+  }
+
+  #reasoning(type: string, frame: Readonly<Record<string, unknown>>): void {
+    // Parts of a summary are paragraphs.
+    const part = `${type} ${String(frame.item_id)} ${String(frame.summary_index ?? frame.content_index)}`;
+    if (this.#summary !== "" && this.#summary !== part) this.#into.reasoning("\n\n");
+    this.#summary = part;
+    this.#into.reasoning(text(frame.delta) ?? "");
+  }
+
+  #key(frame: Readonly<Record<string, unknown>>, item: unknown): string {
+    const index = count(frame.output_index);
+    return index === undefined ? (filled(frame.item_id) ?? filled(field(item, "id")) ?? "") : `#${index}`;
+  }
+
+  #callOf(frame: Readonly<Record<string, unknown>>): OpenCall | undefined {
+    return this.#calls.get(this.#key(frame, undefined));
+  }
+
+  #added(frame: Readonly<Record<string, unknown>>): void {
+    const item = object(frame.item);
+    if (item.type !== "function_call") return;
+    const call: OpenCall = { id: filled(item.call_id) ?? "", name: filled(item.name) ?? "", parts: [], whole: undefined };
+    this.#calls.set(this.#key(frame, item), call);
+    this.#order.push(call);
+  }
+
+  #done(frame: Readonly<Record<string, unknown>>): void {
+    const item = object(frame.item);
+    if (item.type === "reasoning") {
+      // Without the encrypted text a stateless server could not read it back.
+      if (filled(item.encrypted_content) !== undefined) this.#order.push({ opaque: carried(item) });
+    } else if (item.type === "message") {
+      this.#into.settle();
+      this.#order.push({ textEnd: this.#into.textLength });
+    } else if (item.type === "function_call") {
+      let call = this.#calls.get(this.#key(frame, item));
+      if (call === undefined) {
+        this.#added(frame);
+        call = this.#calls.get(this.#key(frame, item));
+      }
+      if (call === undefined) return;
+      call.id = filled(item.call_id) ?? call.id;
+      call.name = filled(item.name) ?? call.name;
+      call.whole = text(item.arguments) ?? call.whole;
+    }
+  }
+
+  #finish(response: Readonly<Record<string, unknown>>, incomplete: string | undefined): void {
+    if (isObject(response.usage)) this.#into.usage(responsesUsage(response.usage));
+    this.#adoptOutput(list(response.output));
+    const items: CarryItem[] = [];
+    let calls = 0;
+    let textAt = 0;
+    for (const entry of this.#order) {
+      if ("opaque" in entry) items.push({ kind: "opaque", value: entry.opaque });
+      else if ("textEnd" in entry) {
+        items.push({ kind: "text", length: entry.textEnd - textAt });
+        textAt = entry.textEnd;
+      } else {
+        calls += 1;
+        items.push({ kind: "call", id: this.#into.call(entry.id, entry.name, entry.whole ?? entry.parts.join("")) });
+      }
+    }
+    this.#into.stop(this.#reason(incomplete, calls), makeCarry(WIRE, this.#model, items));
+  }
+
+  /** Servers that stream no items at all put everything into the closing event. */
+  #adoptOutput(output: readonly unknown[]): void {
+    if (this.#order.length > 0 || this.#into.textLength > 0) return;
+    output.forEach((item, index) => {
+      if (field(item, "type") === "message") {
+        for (const part of list(field(item, "content")))
+          this.#into.text(text(field(part, "text")) ?? text(field(part, "refusal")) ?? "");
+      }
+      this.#done({ item, output_index: index });
+    });
+  }
+
+  #reason(incomplete: string | undefined, calls: number): StopReason {
+    if (incomplete === "content_filter" || this.#refused) return "refusal";
+    if (incomplete !== undefined) return "length";
+    return calls > 0 ? "tool_calls" : "end";
+  }
+}
+
+/** A reasoning item as it may be sent back: no status, and no id that a stateless server could not resolve. */
+function carried(item: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const summary = list(item.summary);
+  return {
+    type: "reasoning",
+    ...(filled(item.id) === undefined ? {} : { id: item.id }),
+    summary,
+    encrypted_content: item.encrypted_content,
+  };
+}
+
+function responsesUsage(usage: Readonly<Record<string, unknown>>): Usage {
+  return known({
+    inputTokens: count(usage.input_tokens),
+    outputTokens: count(usage.output_tokens),
+    cacheReadTokens: count(field(usage.input_tokens_details, "cached_tokens")),
+    cacheWriteTokens: count(field(usage.input_tokens_details, "cache_write_tokens")),
+    reasoningTokens: count(field(usage.output_tokens_details, "reasoning_tokens")),
+    costUsd: count(usage.cost),
+  });
+}

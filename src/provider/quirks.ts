@@ -1,0 +1,85 @@
+/**
+ * Where OpenAI-compatible servers differ, as data: what a chat request to one provider may and must hold.
+ * Refuses: code paths per provider elsewhere.
+ */
+import type { ProviderSettings } from "../types/settings.ts";
+import type { ReasoningEffort } from "./provider.ts";
+
+export type ChatQuirks = {
+  /** `max_completion_tokens` instead of `max_tokens`. */
+  readonly completionTokens: boolean;
+  /** Takes `stream_options: {include_usage}`. */
+  readonly usageOption: boolean;
+  /** Takes `prompt_cache_key`. */
+  readonly cacheKey: boolean;
+  /** Takes `response_format: json_schema`: never, only without tools, or beside tools. */
+  readonly schema: "never" | "alone" | "always";
+  /** Call ids must be nine letters or digits. */
+  readonly shortIds: boolean;
+  /** Rejects a tool-calling history without `reasoning_content`. */
+  readonly wantsReasoning: boolean;
+  readonly effort: (effort: ReasoningEffort) => Readonly<Record<string, unknown>>;
+};
+
+const PLAIN_EFFORT: Readonly<Record<ReasoningEffort, string>> = {
+  none: "none",
+  minimal: "low",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  xhigh: "high",
+};
+
+const BASE: ChatQuirks = {
+  completionTokens: false,
+  usageOption: true,
+  cacheKey: false,
+  schema: "alone",
+  shortIds: false,
+  wantsReasoning: false,
+  effort: (effort) => ({ reasoning_effort: PLAIN_EFFORT[effort] }),
+};
+
+const exact = (effort: ReasoningEffort) => ({ reasoning_effort: effort });
+
+const BY_NAME: Readonly<Record<string, Partial<ChatQuirks>>> = {
+  openai: { completionTokens: true, cacheKey: true, schema: "always", effort: exact },
+  openrouter: { schema: "always", effort: (effort) => ({ reasoning: { effort } }) },
+  gemini: { effort: (effort) => ({ reasoning_effort: effort === "xhigh" ? "high" : effort }) },
+  xai: { schema: "always" },
+  mistral: {
+    usageOption: false,
+    shortIds: true,
+    effort: (effort) => ({ reasoning_effort: effort === "none" ? "none" : "high" }),
+  },
+  deepseek: {
+    schema: "never",
+    wantsReasoning: true,
+    effort: (effort) =>
+      effort === "none"
+        ? { thinking: { type: "disabled" } }
+        : { reasoning_effort: effort === "xhigh" ? "max" : PLAIN_EFFORT[effort] },
+  },
+};
+
+/** Models that want their reasoning text back, whoever serves them (P15). */
+const WANTS_REASONING = /deepseek|kimi|mimo/i;
+
+export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
+  const quirks = { ...BASE, ...BY_NAME[presetOf(settings)] };
+  return WANTS_REASONING.test(model) ? { ...quirks, wantsReasoning: true } : quirks;
+}
+
+/** A provider under another name but at a known address has the same quirks. */
+function presetOf(settings: ProviderSettings): string {
+  if (BY_NAME[settings.name] !== undefined) return settings.name;
+  const base = settings.baseUrl ?? "";
+  const host = URL.canParse(base) ? new URL(base).hostname : "";
+  if (host === "api.openai.com") return "openai";
+  if (host === "openrouter.ai") return "openrouter";
+  if (host === "generativelanguage.googleapis.com") return "gemini";
+  return (
+    ["mistral", "deepseek"].find((name) => host === `api.${name}.ai` || host === `api.${name}.com`) ??
+    (host === "api.x.ai" ? "xai" : "")
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * The recording format: JSON Lines, readable and stable enough to keep in a repository.
+ *   {"thndrs_recording":1,"provider":"openai"}                     first line
+ *   {"response":1,"model":"gpt-5.6-terra"}                         one per response, in order
+ *   {"type":"text","text":"I will look."}                          its events as the contract has them (provider.ts):
+ *   {"type":"tool_call","call":{"id":"call_1","name":"read_file_range","arguments":"{\"path\":\"a.ts\"}"}}
+ *   {"type":"usage","usage":{"inputTokens":100,"outputTokens":20}}
+ *   {"type":"stop","reason":"tool_calls"}                          or {"type":"failure","class":…,"message":…}
+ * Neighbouring text is one line. Never in it: requests, credentials, tries that were discarded, cancelled responses,
+ * the provider's private reasoning state. In files written by hand `arguments` may be an object.
+ * Refuses: files (app/ writes the lines and reads the text).
+ */
+import { count, field, filled, isObject, object, parseJson, text } from "../base/json.ts";
+import { UserError } from "../base/user-error.ts";
+import type { FailureClass } from "../types/event.ts";
+import type { Usage } from "../types/message.ts";
+import type { Provider, ProviderEvent, ProviderRequest, StopReason } from "./provider.ts";
+import { known } from "./usage.ts";
+
+const VERSION = 1;
+const STOPS: readonly string[] = ["end", "tool_calls", "length", "refusal"] satisfies StopReason[];
+
+/** The same provider; every complete response is also given to `write`, one JSON line (without its line break) a call. */
+export function recordingProvider(inner: Provider, write: (line: string) => void): Provider {
+  let responses = 0;
+  return {
+    name: inner.name,
+    wire: inner.wire,
+    async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
+      let events: ProviderEvent[] = [];
+      for await (const event of inner.stream(request, signal)) {
+        if (event.type === "retrying") events = [];
+        else append(events, event);
+        const cancelled = event.type === "failure" && event.class === "cancelled";
+        if ((event.type === "stop" || event.type === "failure") && !cancelled) {
+          if (responses === 0) write(JSON.stringify({ thndrs_recording: VERSION, provider: inner.name }));
+          responses += 1;
+          write(JSON.stringify({ response: responses, model: request.model }));
+          for (const kept of events) write(JSON.stringify(kept));
+        }
+        yield event;
+      }
+    },
+  };
+}
+
+function append(events: ProviderEvent[], event: ProviderEvent): void {
+  const last = events.at(-1);
+  if ((event.type === "text" || event.type === "reasoning") && last?.type === event.type) {
+    events[events.length - 1] = { type: event.type, text: last.text + event.text };
+    return;
+  }
+  events.push(event.type === "stop" ? { type: "stop", reason: event.reason } : event);
+}
+
+/** The responses of a recording, each ending with a stop or failure. Throws UserError that names the line. */
+export function parseRecording(source: string): readonly (readonly ProviderEvent[])[] {
+  const responses: ProviderEvent[][] = [];
+  let open: ProviderEvent[] = [];
+  let header = false;
+  for (const [index, raw] of source
+    .replace(/^\uFEFF/, "")
+    .split("\n")
+    .entries()) {
+    const line = raw.trim();
+    if (line === "") continue;
+    const bad = (what: string) => new UserError(`recording, line ${index + 1}: ${what}`);
+    const value = parseJson(line);
+    if (!isObject(value)) throw bad("not a JSON object");
+    if (!header) {
+      if (value.thndrs_recording !== VERSION)
+        throw bad(`expected {"thndrs_recording":${VERSION}} (is this a file made by --record?)`);
+      header = true;
+      continue;
+    }
+    if (value.response !== undefined) {
+      if (open.length > 0) throw bad("the response before this one has no stop");
+      continue;
+    }
+    const event = readEvent(value);
+    if (event === undefined) throw bad("not an event of a recording");
+    open.push(event);
+    if (event.type !== "stop" && event.type !== "failure") continue;
+    responses.push(open);
+    open = [];
+  }
+  if (!header) throw new UserError("the recording is empty");
+  if (open.length > 0) throw new UserError("the last response of the recording has no stop");
+  return responses;
+}
+
+function readEvent(value: Readonly<Record<string, unknown>>): ProviderEvent | undefined {
+  const content = text(value.text);
+  if ((value.type === "text" || value.type === "reasoning") && content !== undefined)
+    return { type: value.type, text: content.toWellFormed() };
+  if (value.type === "tool_call") {
+    const call = object(value.call);
+    const name = filled(call.name);
+    const args = typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments ?? {});
+    return name === undefined ? undefined : { type: "tool_call", call: { id: text(call.id) ?? "", name, arguments: args } };
+  }
+  if (value.type === "usage") return { type: "usage", usage: readUsage(value.usage) };
+  if (value.type === "stop") {
+    const reason = STOPS.find((known) => known === value.reason);
+    return reason === undefined ? undefined : { type: "stop", reason: reason as StopReason };
+  }
+  const kind = filled(value.class);
+  if (value.type !== "failure" || kind === undefined) return undefined;
+  return { type: "failure", class: kind as FailureClass, message: text(value.message) ?? "" };
+}
+
+function readUsage(value: unknown): Usage {
+  const of = (name: keyof Usage) => count(field(value, name));
+  return known({
+    inputTokens: of("inputTokens"),
+    outputTokens: of("outputTokens"),
+    cacheReadTokens: of("cacheReadTokens"),
+    cacheWriteTokens: of("cacheWriteTokens"),
+    reasoningTokens: of("reasoningTokens"),
+    costUsd: of("costUsd"),
+  });
+}

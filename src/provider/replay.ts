@@ -1,0 +1,85 @@
+/**
+ * A provider that plays a recording back, in order, with no network and no key. Real tools answer its calls; it only
+ * checks that they still fit. Refuses: guessing: a recording that runs out or no longer fits is a `replay` failure that
+ * names the turn.
+ */
+import type { Message } from "../types/message.ts";
+import { freeId, usedIds } from "./call-ids.ts";
+import { failure } from "./failure.ts";
+import type { Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
+import { parseRecording } from "./recording.ts";
+
+/** `source` is the text of a recording; throws UserError when it is none. Turns count from 1. */
+export function createReplay(source: string): Provider {
+  const responses = parseRecording(source);
+  let turn = 0;
+  /** Ids of the calls of the last response, as this run knows them. */
+  let expected: readonly string[] = [];
+  return {
+    name: "replay",
+    wire: "replay",
+    async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
+      if (signal.aborted) return yield failure("cancelled", "cancelled", undefined, undefined);
+      const response = responses[turn];
+      // A request without tools is a side request (a summary, say): it carries no results to check.
+      const side = request.tools.length === 0;
+      const wrong =
+        response === undefined
+          ? runOut(turn, responses.length)
+          : side
+            ? undefined
+            : misfit(request, response, expected, turn + 1);
+      if (response === undefined || wrong !== undefined)
+        return yield failure("replay", wrong ?? runOut(turn, responses.length), undefined, undefined);
+      turn += 1;
+      const used = usedIds(request.messages);
+      const ids: string[] = [];
+      for (const event of response) {
+        if (signal.aborted) return yield failure("cancelled", "cancelled", undefined, undefined);
+        if (event.type === "tool_call") {
+          const id = freeId(event.call.id, used);
+          ids.push(id);
+          yield { type: "tool_call", call: { ...event.call, id } };
+        } else if (event.type === "text") yield* pieces(event.text);
+        else yield event;
+      }
+      if (!side) expected = ids;
+    },
+  };
+}
+
+/** Line by line, so that a replayed answer streams like a real one. */
+function* pieces(text: string): Generator<ProviderEvent> {
+  for (const piece of text.match(/[^\n]*\n|[^\n]+$/g) ?? []) yield { type: "text", text: piece };
+}
+
+function runOut(turn: number, length: number): string {
+  return `the recording has ${length} ${length === 1 ? "turn" : "turns"}; the run asks for turn ${turn + 1}`;
+}
+
+/** Why the next recorded response cannot follow this conversation; undefined when it can. */
+function misfit(
+  request: ProviderRequest,
+  response: readonly ProviderEvent[],
+  expected: readonly string[],
+  turn: number,
+): string | undefined {
+  const results = trailingResults(request.messages);
+  const missing = expected.filter((id) => !results.includes(id));
+  const extra = results.filter((id) => !expected.includes(id));
+  if (missing.length > 0)
+    return `turn ${turn} of the recording expects results for ${missing.join(", ")}, which the conversation does not have`;
+  if (extra.length > 0) return `turn ${turn} of the recording does not expect results for ${extra.join(", ")}`;
+  const offered = new Set(request.tools.map((tool) => tool.name));
+  const unknown = response.flatMap((event) =>
+    event.type === "tool_call" && !offered.has(event.call.name) ? [event.call.name] : [],
+  );
+  if (unknown.length === 0) return undefined;
+  return `turn ${turn} of the recording calls ${[...new Set(unknown)].join(", ")}, which this run does not offer`;
+}
+
+/** Call ids answered after the last assistant message. */
+function trailingResults(messages: readonly Message[]): readonly string[] {
+  const from = messages.findLastIndex((message) => message.role === "assistant");
+  return messages.slice(from + 1).flatMap((message) => (message.role === "tool" ? [message.callId] : []));
+}

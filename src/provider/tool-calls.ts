@@ -1,0 +1,105 @@
+/**
+ * Joins tool-call fragments of a chat stream. Servers disagree on ids and indexes (missing, repeated, clashing, fresh for
+ * every fragment); what is one call is decided here (P04). Refuses: id normalisation (call-ids.ts).
+ */
+import { isObject, parseJson } from "../base/json.ts";
+
+export type Fragment = {
+  readonly index?: number;
+  readonly id?: string;
+  readonly name?: string;
+  readonly arguments: string;
+  /** Data the server wants back with this call. */
+  readonly extra?: unknown;
+};
+
+export type JoinedCall = { id: string; name: string; arguments: string; extra?: unknown };
+
+/** `size` is the length of all parts together: repeated joins of a growing call would be quadratic. */
+type Open = { id: string; index: number | undefined; name: string; parts: string[]; size: number; extra?: unknown };
+
+export class CallJoiner {
+  readonly #calls: Open[] = [];
+  readonly #byIndex = new Map<number, Open>();
+
+  get size(): number {
+    return this.#calls.length;
+  }
+
+  add(fragment: Fragment): void {
+    const open = this.#find(fragment);
+    if (open === undefined) {
+      this.#start(fragment);
+      return;
+    }
+    if (open.id === "" && fragment.id !== undefined) open.id = fragment.id;
+    if (open.name === "" && fragment.name !== undefined) open.name = fragment.name;
+    if (fragment.extra !== undefined) open.extra = fragment.extra;
+    if (isRepeat(open, fragment)) return;
+    if (fragment.arguments === "") return;
+    open.parts.push(fragment.arguments);
+    open.size += fragment.arguments.length;
+  }
+
+  /** All calls in the order they began. Fragments that never had a name or arguments are dropped. */
+  finish(): JoinedCall[] {
+    return this.#calls
+      .map((call) => ({ id: call.id, name: call.name, arguments: call.parts.join(""), extra: call.extra }))
+      .filter((call) => call.name !== "" || call.arguments !== "");
+  }
+
+  #start(fragment: Fragment): void {
+    const call: Open = {
+      id: fragment.id ?? "",
+      index: fragment.index,
+      name: fragment.name ?? "",
+      parts: fragment.arguments === "" ? [] : [fragment.arguments],
+      size: fragment.arguments.length,
+      extra: fragment.extra,
+    };
+    this.#calls.push(call);
+    if (fragment.index !== undefined) this.#byIndex.set(fragment.index, call);
+  }
+
+  /** The call this fragment continues; undefined when it begins one. */
+  #find(fragment: Fragment): Open | undefined {
+    const candidate = this.#candidate(fragment);
+    return candidate !== undefined && continues(candidate, fragment) ? candidate : undefined;
+  }
+
+  #candidate(fragment: Fragment): Open | undefined {
+    const { id, index } = fragment;
+    if (id !== undefined) {
+      const same = this.#calls.findLast(
+        (call) => call.id === id && (index === undefined || call.index === undefined || call.index === index),
+      );
+      if (same !== undefined) return same;
+    }
+    if (index !== undefined) return this.#byIndex.get(index);
+    return this.#calls.at(-1);
+  }
+}
+
+/** True when the fragment belongs to the call rather than starting another one. */
+function continues(call: Open, fragment: Fragment): boolean {
+  // Only a fragment that names a tool can start a call beside an open one.
+  if (fragment.name === undefined) return true;
+  if (call.name === "") return call.id === "" || fragment.id === undefined || call.id === fragment.id;
+  if (isRepeat(call, fragment)) return true;
+  if (call.name !== fragment.name) return false;
+  const other = fragment.id !== undefined && call.id !== "" && call.id !== fragment.id;
+  if (call.parts.every((part) => part.trim() === "")) return !other;
+  if (other && fragment.arguments.trimStart().startsWith("{")) return false;
+  return call.parts.at(-1)?.trimEnd().endsWith("}") !== true || !isWhole(call.parts.join(""));
+}
+
+/** The server sent the whole call again (same id, same content): once is enough. */
+function isRepeat(call: Open, fragment: Fragment): boolean {
+  if (fragment.id === undefined || fragment.id !== call.id || fragment.name !== call.name) return false;
+  if (fragment.arguments === "" || fragment.arguments.length !== call.size) return false;
+  return fragment.arguments === call.parts.join("") && isWhole(fragment.arguments);
+}
+
+function isWhole(text: string): boolean {
+  return isObject(parseJson(text));
+}

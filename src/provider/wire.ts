@@ -1,0 +1,30 @@
+/**
+ * What a wire format is: how a request is written and how a stream is read. One implementation per file
+ * (openai-chat.ts, openai-responses.ts, anthropic.ts). Refuses: HTTP, retries.
+ */
+
+import type { Assembly } from "./assembly.ts";
+import type { ModelInfo, ProviderRequest } from "./provider.ts";
+
+/** A request body, with the part that stays the same for the whole conversation first. */
+export type WireContext = {
+  readonly request: ProviderRequest;
+  readonly info: ModelInfo;
+};
+
+export interface Decoder {
+  /** Takes one server-sent event. The assembly's `ended` says when the response is complete. */
+  take(event: string | undefined, data: string): void;
+  /** The stream is over (cleanly or not) and the assembly has not ended: true when what came is a whole response. */
+  close(): boolean;
+  /** True when the answer is complete and only trailing numbers (usage) may follow. */
+  readonly finishing: boolean;
+}
+
+export interface Wire {
+  /** Appended to the base URL. */
+  readonly path: string;
+  headers(apiKey: string | undefined): Readonly<Record<string, string>>;
+  body(context: WireContext): string;
+  decoder(context: WireContext, into: Assembly, host: string): Decoder;
+}
