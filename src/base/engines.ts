@@ -1,0 +1,48 @@
+/**
+ * Which search programs this machine offers (S09, S10). Looks them up on a PATH value, per call and cheaply, so a changed
+ * PATH needs no restart. Refuses: running them, programs that lie inside the workspace.
+ */
+import { realpathSync } from "node:fs";
+import { delimiter } from "node:path";
+import { findExecutable } from "./spawn-failure.ts";
+
+export type Engines = {
+  readonly rg: string | undefined;
+  /** `fd`, or `fdfind` as Debian calls it. */
+  readonly fd: string | undefined;
+  readonly find: string | undefined;
+};
+
+/**
+ * Absolute paths of the engines on `path` (a PATH value). A program inside `root` is passed over: opening a repository
+ * must not run what the repository brought along (security.md 1), and `npx` puts its `node_modules/.bin` on PATH.
+ */
+export function detectEngines(path: string | undefined, root: string): Engines {
+  const outside = path
+    ?.split(delimiter)
+    .filter((directory) => !isInside(directory, root))
+    .join(delimiter);
+  const locate = (name: string): string | undefined => {
+    const found = findExecutable(name, outside);
+    return found !== undefined && !isInside(realOf(found), root) ? found : undefined;
+  };
+  return { rg: locate("rg"), fd: locate("fd") ?? locate("fdfind"), find: locate("find") };
+}
+
+/** The environment an engine gets: nothing of the user's settings, byte-wise names (S08). */
+export function engineEnvironment(): Record<string, string> {
+  // HOME and XDG_CONFIG_HOME lead to the global ignore files of git and fd, which no flag of fd 8 switches off.
+  return { PATH: "/usr/bin:/bin", LC_ALL: "C", HOME: "/dev/null", XDG_CONFIG_HOME: "/dev/null" };
+}
+
+function isInside(path: string, root: string): boolean {
+  return path === root || path.startsWith(root.endsWith("/") ? root : `${root}/`);
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

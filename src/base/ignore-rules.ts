@@ -1,0 +1,166 @@
+/**
+ * Which paths of a tree are ignored, the way git, ripgrep and fd see it. Owns the sources and their precedence, lowest
+ * first: `.git/info/exclude`, `.gitignore` (root down, each beats its parents; a nested repository starts afresh),
+ * `.ignore`, and the one private file of the engine a listing stands in for (`.fdignore`, `.rgignore`).
+ * Rules count outside git repositories too. Refuses: files above the root, global and per-user ignore files.
+ */
+import { readFileSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import ignore, { type Ignore } from "ignore";
+
+/** The ignore file only one engine reads; honoured by every stand-in for that engine. */
+export type PrivateIgnoreFile = ".fdignore" | ".rgignore";
+
+/** Rules in force inside one directory. Opaque: made by `enterDirectory`, asked by `isIgnored`. */
+export type IgnoreLevel = {
+  readonly git: Ignore | undefined;
+  readonly dot: Ignore | undefined;
+  readonly own: Ignore | undefined;
+  /** All of the above in order; undefined when no rule exists. Replaced now and then to drop its cache. */
+  matcher: Ignore | undefined;
+  tests: number;
+};
+
+const NO_RULES: Omit<IgnoreLevel, "tests"> = { git: undefined, dot: undefined, own: undefined, matcher: undefined };
+/** An ignore file larger than this is no ignore file. */
+const MAX_IGNORE_BYTES = 1_048_576;
+/** The matcher caches every answer; past this many it starts afresh, so memory stays bounded. */
+const MAX_CACHED_ANSWERS = 20_000;
+
+/**
+ * Rules inside the directory `relative` of `root` ("" is the root), given those of its parent. `has` may say which names
+ * the directory holds, where the caller has read it, and saves the look-ups. Reads small files synchronously: one
+ * bounded read per ignore file, far cheaper than a hop to the thread pool per directory.
+ */
+export function enterDirectory(
+  root: string,
+  relative: string,
+  parent: IgnoreLevel | undefined,
+  own: PrivateIgnoreFile | undefined,
+  has: (name: string) => boolean = () => true,
+): IgnoreLevel {
+  const above = parent ?? { ...NO_RULES, tests: 0 };
+  const directory = relative === "" ? root : `${root}/${relative}`;
+  const isRepository = has(".git") && statSync(`${directory}/.git`, { throwIfNoEntry: false }) !== undefined;
+  const lines = (name: string) => (has(name) ? readRules(`${directory}/${name}`) : []);
+
+  const gitLines = [...(isRepository ? readRules(excludeFile(directory)) : []), ...lines(".gitignore")];
+  const dotLines = lines(".ignore");
+  const ownLines = own === undefined ? [] : lines(own);
+  const gitAbove = isRepository ? undefined : above.git;
+  if (gitAbove === above.git && gitLines.length + dotLines.length + ownLines.length === 0) return above;
+
+  const git = extend(gitAbove, gitLines, relative);
+  const dot = extend(above.dot, dotLines, relative);
+  const ownRules = extend(above.own, ownLines, relative);
+  return { git, dot, own: ownRules, matcher: combine([git, dot, ownRules]), tests: 0 };
+}
+
+/** Whether a path (relative to the root, no trailing slash) is ignored by the rules of its directory. */
+export function isIgnored(level: IgnoreLevel, relative: string, isDirectory: boolean): boolean {
+  if (level.matcher === undefined) return false;
+  level.tests += 1;
+  if (level.tests % MAX_CACHED_ANSWERS === 0) level.matcher = combine([level.matcher]);
+  return level.matcher?.ignores(isDirectory ? `${relative}/` : relative) ?? false;
+}
+
+/** Rules of every directory of a tree, looked up by path; for callers that see paths and not a walk. */
+export class IgnoreTree {
+  readonly #root: string;
+  readonly #own: PrivateIgnoreFile | undefined;
+  /** Rules inside each directory asked about; null inside an ignored one. */
+  readonly #levels = new Map<string, IgnoreLevel | null>();
+
+  constructor(root: string, own?: PrivateIgnoreFile) {
+    this.#root = root;
+    this.#own = own;
+  }
+
+  /** Whether a file or directory, or a directory above it, is ignored. `relative` is not the root itself. */
+  ignores(relative: string, isDirectory = false): boolean {
+    const level = this.level(parentOf(relative));
+    return level === null || isIgnored(level, relative, isDirectory);
+  }
+
+  /** Rules inside a directory; null when it is ignored: what lies in it has no say. */
+  level(relative: string): IgnoreLevel | null {
+    const known = this.#levels.get(relative);
+    if (known !== undefined) return known;
+    const parent = relative === "" ? undefined : this.level(parentOf(relative));
+    const ignored = parent === null || (parent !== undefined && isIgnored(parent, relative, true));
+    const level = ignored ? null : enterDirectory(this.#root, relative, parent, this.#own);
+    this.#levels.set(relative, level);
+    return level;
+  }
+}
+
+/** The directory of a relative path, "" for the root. */
+export function parentOf(relative: string): string {
+  const slash = relative.lastIndexOf("/");
+  return slash < 0 ? "" : relative.slice(0, slash);
+}
+
+function combine(parts: readonly (Ignore | undefined)[]): Ignore | undefined {
+  const present = parts.filter((part) => part !== undefined);
+  if (present.length === 0) return undefined;
+  const all = ignore({ ignorecase: false });
+  for (const part of present) all.add(part);
+  return all;
+}
+
+function extend(above: Ignore | undefined, lines: readonly string[], directory: string): Ignore | undefined {
+  if (lines.length === 0) return above;
+  const rules = ignore({ ignorecase: false });
+  if (above !== undefined) rules.add(above);
+  return rules.add(directory === "" ? lines : lines.map((line) => anchorRule(line, directory)));
+}
+
+/** One rule of `directory`'s ignore file, rewritten to mean the same from the root. */
+export function anchorRule(line: string, directory: string): string {
+  const negative = line.startsWith("!");
+  const body = negative ? line.slice(1) : line;
+  const slash = body.indexOf("/");
+  const anchored = slash >= 0 && slash < body.trimEnd().length - 1;
+  const literal = directory.replace(/[\\*?[\]]/g, "\\$&");
+  const rest = body.startsWith("/") ? body.slice(1) : body;
+  return `${negative ? "!" : ""}/${literal}/${anchored || body.startsWith("/") ? "" : "**/"}${rest}`;
+}
+
+/** Rule lines of one file; none for anything that is not a regular file of sane size. */
+function readRules(path: string): string[] {
+  try {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined || !stat.isFile() || stat.size > MAX_IGNORE_BYTES) return [];
+    const text = readFileSync(path, "utf8");
+    return (text.startsWith("\uFEFF") ? text.slice(1) : text).split(/\r?\n/).filter(isRule);
+  } catch {
+    // Unreadable rules are no rules, as for git.
+    return [];
+  }
+}
+
+function isRule(line: string): boolean {
+  return line.trim() !== "" && !line.startsWith("#");
+}
+
+/** `info/exclude` of a repository; a worktree's `.git` file leads to the common directory. */
+function excludeFile(directory: string): string {
+  const dotGit = `${directory}/.git`;
+  try {
+    if (statSync(dotGit).isDirectory()) return `${dotGit}/info/exclude`;
+    const gitDir = pointer(dotGit, "gitdir: ");
+    if (gitDir === undefined) return `${dotGit}/info/exclude`;
+    const absolute = resolve(directory, gitDir);
+    const common = pointer(`${absolute}/commondir`, "");
+    return `${common === undefined ? absolute : resolve(absolute, common)}/info/exclude`;
+  } catch {
+    return `${dotGit}/info/exclude`;
+  }
+}
+
+function pointer(path: string, prefix: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined || !stat.isFile() || stat.size > 65_536) return undefined;
+  const line = readFileSync(path, "utf8").split("\n", 1)[0]?.trimEnd() ?? "";
+  return line.startsWith(prefix) ? line.slice(prefix.length) : undefined;
+}

@@ -1,0 +1,162 @@
+/** find_files and list_searchable_files: paths of files, by name (S01, S10–S12, S15). Refuses: contents, directories. */
+import { lstatSync, statSync } from "node:fs";
+import { z } from "zod";
+import { detectEngines } from "../base/engines.ts";
+import { IgnoreTree } from "../base/ignore-rules.ts";
+import { groupDigits } from "../base/text.ts";
+import { isHiddenBelow } from "../base/walk.ts";
+import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
+import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
+import { type ListEngine, type ListOutcome, type ListRequest, listFiles } from "./listing.ts";
+import { isGlob, type PathFilter, pathFilter } from "./path-filter.ts";
+import { pathText } from "./path-text.ts";
+import { joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+
+const findInput = z.strictObject({
+  pattern: z.string().describe("glob (*.ts, src/**/x?.md) or part of the path"),
+  path: z.string().optional().describe("directory; default: workspace root"),
+  glob: z.string().optional().describe("second filter; !glob excludes"),
+  extensions: z.array(z.string().min(1)).optional(),
+  max_depth: z.int().min(1).optional(),
+  include_hidden: z.boolean().optional(),
+  include_ignored: z.boolean().optional(),
+  follow_symlinks: z.boolean().optional(),
+  limit: z.int().min(1).optional().describe("default 100, at most 1000"),
+});
+
+const listInput = z.strictObject({
+  path: z.string().optional().describe("directory; default: workspace root"),
+  glob: z.string().optional(),
+  include_hidden: z.boolean().optional(),
+  limit: z.int().min(1).optional().describe("default 100, at most 1000"),
+});
+
+type FindInput = z.infer<typeof findInput>;
+type ListInput = z.infer<typeof listInput>;
+
+export const findFiles: Tool<FindInput> = {
+  name: "find_files",
+  description:
+    "find_files lists files by name, sorted by path. Use it to locate a file before reading it. pattern with * ? [ { is a glob, on the path " +
+    "when it holds a /, else on the name; otherwise a smart-case part of the path. Lists at most 100 files unless limit says otherwise, " +
+    "no directories, no hidden or ignored (.gitignore, .ignore) files, no links.",
+  effect: "read",
+  input: findInput,
+  example: { pattern: "*.ts", path: "src", max_depth: 3 },
+  run: (input, context) => list(input, context, ["fd", "find"]),
+};
+
+export const listSearchableFiles: Tool<ListInput> = {
+  name: "list_searchable_files",
+  description:
+    "list_searchable_files lists the files search_text looks into, sorted by path. Use it to get to know a directory. Lists at most 100 " +
+    "files unless limit says otherwise, no ignored (.gitignore, .ignore) files.",
+  effect: "read",
+  input: listInput,
+  example: { path: "src", glob: "*.ts" },
+  run: (input, context) => list(input, context, ["fd", "rg", "find"]),
+};
+
+async function list(
+  input: ListInput & Partial<FindInput>,
+  context: ToolContext,
+  order: readonly ListEngine[],
+): Promise<ToolResult> {
+  const resolved = await context.workspace.resolve(input.path || ".");
+  if (!resolved.ok) return failed(resolved.message);
+  const info = statSync(resolved.path, { throwIfNoEntry: false });
+  if (info === undefined) return failed(`${pathText(resolved.relative)} does not exist. Leave path out to look everywhere.`);
+  if (!info.isDirectory()) return failed(`${pathText(resolved.relative)} is not a directory. read_file_range reads a file.`);
+
+  const base = resolved.relative === "." ? "" : resolved.relative;
+  const request: ListRequest = {
+    root: context.workspace.root,
+    base,
+    includeHidden: input.include_hidden ?? false,
+    includeIgnored: input.include_ignored ?? false,
+    followSymlinks: input.follow_symlinks ?? false,
+    maxDepth: input.max_depth,
+    signal: context.signal,
+  };
+  const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
+  const accept = pathFilter({ pattern: input.pattern, glob: input.glob, extensions: input.extensions, base });
+  const found = createFirstPaths(limit, accept);
+  const outcome = await listFiles(detectEngines(context.env.PATH, request.root), order, request, found.take);
+  const missed = input.pattern === undefined ? undefined : await sayLeftOut(input.pattern, request, found, accept, context);
+  return { ...report(outcome, request, found, limit, missed), touched: [{ path: resolved.path, kind: "search" }] };
+}
+
+function report(
+  outcome: ListOutcome,
+  request: ListRequest,
+  found: FirstPaths,
+  limit: number,
+  missed: string | undefined,
+): ToolResult {
+  const paths = found.paths();
+  const { text, kept } = joinBounded(paths.map(pathText));
+  const total = found.total();
+  const overLimit = total > paths.length;
+  const raise = limit < MAX_RESULTS_CEILING ? "raise limit (at most 1000) or " : "";
+  const notes = [
+    ...(total === 0 && missed === undefined && outcome.end === "complete" ? [sayNothing(request)] : []),
+    ...(missed === undefined ? [] : [missed]),
+    ...(kept < paths.length ? [`[cut at 64 KiB: ${kept} of ${groupDigits(total)} files; narrow pattern, path or glob]`] : []),
+    ...(kept === paths.length && overLimit
+      ? [`[first ${paths.length} of ${groupDigits(total)} files shown: limit reached; ${raise}narrow pattern, path or glob]`]
+      : []),
+    ...sayStop(outcome.end, total > 0),
+    ...sayProblems(outcome, "listed"),
+  ];
+  const truncated = overLimit || kept < paths.length || outcome.end === "timeout";
+  const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && total === 0 ? "failed" : "ok";
+  return succeeded([text, ...notes].filter((part) => part !== "").join("\n"), { status, truncated });
+}
+
+function sayNothing(request: ListRequest): string {
+  const where = request.base === "" ? "the workspace" : pathText(request.base);
+  const left = [...(request.includeHidden ? [] : ["hidden"]), ...(request.includeIgnored ? [] : ["ignored"])];
+  return `No files found in ${where}.${left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`}`;
+}
+
+function capitalise(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
+/** S12: a pattern that names a file exactly, which is there but not in the list, gets the reason. */
+async function sayLeftOut(
+  pattern: string,
+  request: ListRequest,
+  found: FirstPaths,
+  accept: PathFilter,
+  context: ToolContext,
+): Promise<string | undefined> {
+  if (pattern === "" || (isGlob(pattern) && found.total() > 0)) return undefined;
+  for (const candidate of request.base === "" ? [pattern] : [`${request.base}/${pattern}`, pattern]) {
+    const resolved = await context.workspace.resolve(candidate);
+    if (!resolved.ok || !resolved.exists || resolved.relative === ".") continue;
+    const named = candidate.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+    if (found.paths().includes(named)) return undefined;
+    const reason = reasonLeftOut(named, resolved.relative, request, found, accept);
+    if (reason !== undefined) return `[${pathText(named)} exists, but ${reason}]`;
+  }
+  return undefined;
+}
+
+function reasonLeftOut(
+  named: string,
+  real: string,
+  request: ListRequest,
+  found: FirstPaths,
+  accept: PathFilter,
+): string | undefined {
+  const info = lstatSync(`${request.root}/${real}`, { throwIfNoEntry: false });
+  if (info === undefined) return undefined;
+  if (info.isDirectory()) return found.total() > 0 ? undefined : "is a directory; give it as path to list its files";
+  if (named !== real) return found.total() > 0 ? undefined : "is or lies behind a link; read it by path";
+  if (!request.includeIgnored && new IgnoreTree(request.root, ".fdignore").ignores(real)) return "is ignored; read it by path";
+  if (!request.includeHidden && isHiddenBelow(real, "")) return "is hidden; read it by path";
+  if (!accept(real) && found.total() === 0) return "glob or extensions leave it out";
+  return undefined;
+}

@@ -1,0 +1,223 @@
+/**
+ * Lists the files below a directory with whichever engine the machine offers: fd, rg, find or the built-in walk. All give
+ * the same files: regular, not hidden, not ignored (base/ignore-rules.ts says by which rules), never `.git`.
+ * Refuses: patterns and limits (the receiver's business), order (engines finish in any order).
+ */
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { type Engines, engineEnvironment } from "../base/engines.ts";
+import { IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
+import { runProcess } from "../base/process.ts";
+import { isHiddenBelow, walkFiles } from "../base/walk.ts";
+import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
+
+export type ListEngine = "fd" | "rg" | "find" | "built-in";
+
+export type ListRequest = {
+  /** Absolute real path. */
+  readonly root: string;
+  /** Relative to the root; "" is the root. Listed even when it is itself hidden or ignored. */
+  readonly base: string;
+  readonly includeHidden: boolean;
+  readonly includeIgnored: boolean;
+  readonly followSymlinks?: boolean;
+  readonly maxDepth?: number | undefined;
+  readonly signal: AbortSignal;
+};
+
+export type ListOutcome = {
+  readonly engine: ListEngine;
+  readonly end: "complete" | "timeout" | "cancelled";
+  /** Directories that could not be read, and what the first one's problem was. */
+  readonly unreadable: number;
+  readonly firstProblem?: string;
+};
+
+/** Takes paths relative to the root, in no order. */
+export type TakePaths = (paths: readonly string[]) => void;
+
+/**
+ * Tries the engines in order and falls through to the built-in walk: an engine that is missing, that cannot apply our
+ * ignore rules here, or that fails before it listed anything is passed over.
+ */
+export async function listFiles(
+  engines: Engines,
+  order: readonly ListEngine[],
+  request: ListRequest,
+  take: TakePaths,
+): Promise<ListOutcome> {
+  const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".fdignore") };
+  for (const engine of order) {
+    const outcome = engine === "built-in" ? undefined : await listWith(engine, engines, effective, take);
+    if (outcome !== undefined) return outcome;
+    if (engine === "built-in") break;
+  }
+  return listBuiltIn(effective, take);
+}
+
+/** A directory asked for by name is listed although it is ignored; then no ignore rule counts below it either. */
+export function baseIsIgnored(request: { readonly root: string; readonly base: string }, own: PrivateIgnoreFile): boolean {
+  return request.base !== "" && new IgnoreTree(request.root, own).ignores(request.base, true);
+}
+
+async function listWith(
+  engine: Exclude<ListEngine, "built-in">,
+  engines: Engines,
+  request: ListRequest,
+  take: TakePaths,
+): Promise<ListOutcome | undefined> {
+  const program = engines[engine];
+  // Only the built-in walk checks that a followed link stays inside the workspace.
+  if (program === undefined || request.followSymlinks) return undefined;
+  if (engine !== "find" && !request.includeIgnored && !appliesOurRules(engine, request)) return undefined;
+  const argv = { fd: fdArguments, rg: rgFilesArguments, find: findArguments }[engine](request);
+  const ignored = engine === "find" && !request.includeIgnored ? new IgnoreTree(request.root, ".fdignore") : undefined;
+  const splitter = createPathSplitter(request.base === "" ? "" : `${request.base}/`, (paths) =>
+    take(paths.filter((path) => keep(path, request) && !ignored?.ignores(path))),
+  );
+  const problems = createProblemCounter();
+  const end = await runProcess({
+    argv: [program, ...argv],
+    cwd: request.base === "" ? request.root : `${request.root}/${request.base}`,
+    env: engineEnvironment(),
+    timeoutMs: SEARCH_TIMEOUT_MS,
+    signal: request.signal,
+    onStdout: splitter.push,
+    onStderr: problems.push,
+    descendants: "none",
+  });
+  if (!end.started) return end.failure.kind === "cancelled" ? { engine, end: "cancelled", unreadable: 0 } : undefined;
+  const reason = end.cancelled ? "cancelled" : end.timedOut ? "timeout" : "complete";
+  const failed = reason === "complete" && end.exitCode !== 0;
+  if (failed && splitter.count() === 0 && !problems.onlyAccess()) return undefined;
+  return { engine, end: reason, ...problems.result() };
+}
+
+function keep(path: string, request: ListRequest): boolean {
+  // fd and rg list hidden files that an ignore file re-includes.
+  return request.includeHidden || !isHiddenBelow(path, request.base);
+}
+
+async function listBuiltIn(request: ListRequest, take: TakePaths): Promise<ListOutcome> {
+  const limit = AbortSignal.timeout(SEARCH_TIMEOUT_MS);
+  const problems = createProblemCounter();
+  const walk = walkFiles({
+    root: request.root,
+    base: request.base,
+    includeHidden: request.includeHidden,
+    includeIgnored: request.includeIgnored,
+    followSymlinks: request.followSymlinks ?? false,
+    ...(request.maxDepth === undefined ? {} : { maxDepth: request.maxDepth }),
+    ownIgnoreFile: ".fdignore",
+    signal: AbortSignal.any([request.signal, limit]),
+    onUnreadable: (path) => problems.add(`${path}: cannot be read`),
+  });
+  for await (const paths of walk) take(paths);
+  const end = request.signal.aborted ? "cancelled" : limit.aborted ? "timeout" : "complete";
+  return { engine: "built-in", end, ...problems.result() };
+}
+
+/**
+ * Whether fd or rg would apply exactly our ignore rules. Below the root they must be told to look at parent directories,
+ * and then files above the root would count too: where such files exist, another engine serves.
+ */
+export function appliesOurRules(engine: "fd" | "rg", request: { readonly root: string; readonly base: string }): boolean {
+  const { root, base } = request;
+  if (engine === "rg" && [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`))) return false;
+  return base === "" || !hasRulesAbove(root);
+}
+
+/** Whether an ignore file above the root would have a say. */
+export function hasRulesAbove(root: string): boolean {
+  const names = [".ignore", ".rgignore", ".fdignore", ...(isRepository(root) ? [] : [".gitignore", ".git"])];
+  for (let directory = root; directory !== dirname(directory); ) {
+    directory = dirname(directory);
+    if (names.some((name) => existsSync(`${directory === "/" ? "" : directory}/${name}`))) return true;
+  }
+  return false;
+}
+
+export function isRepository(root: string): boolean {
+  return existsSync(`${root}/.git`);
+}
+
+function fdArguments(request: ListRequest): string[] {
+  return [
+    ...["--print0", "--type", "f", "--color", "never", "--show-errors", "--no-global-ignore-file", "--exclude", ".git"],
+    ...(request.includeHidden ? ["--hidden"] : []),
+    ...(request.includeIgnored ? ["--no-ignore"] : ignoreFlags(request)),
+    ...(request.maxDepth === undefined ? [] : ["--max-depth", String(request.maxDepth)]),
+    ...["--", "", "./"],
+  ];
+}
+
+function rgFilesArguments(request: ListRequest): string[] {
+  return [
+    ...["--no-config", "--files", "--null", "--color", "never", "--no-ignore-global", "--no-ignore-messages", "--glob", "!.git"],
+    ...(request.includeHidden ? ["--hidden"] : []),
+    ...(request.includeIgnored ? ["--no-ignore"] : ignoreFlags(request)),
+    ...(request.maxDepth === undefined ? [] : ["--max-depth", String(request.maxDepth)]),
+    ...["--", "./"],
+  ];
+}
+
+/** Flags fd and rg share. fd before 8.7 lacks the first: it then fails at once, and the next engine serves. */
+export function ignoreFlags(request: { readonly root: string; readonly base: string }): string[] {
+  return [...(isRepository(request.root) ? [] : ["--no-require-git"]), ...(request.base === "" ? ["--no-ignore-parent"] : [])];
+}
+
+function findArguments(request: ListRequest): string[] {
+  return [
+    ".",
+    ...(request.maxDepth === undefined ? [] : ["-maxdepth", String(request.maxDepth)]),
+    ...["(", "-name", request.includeHidden ? ".git" : ".?*", "-prune", ")", "-o", "(", "-type", "f", "-print0", ")"],
+  ];
+}
+
+/** NUL-terminated paths out of chunks; a leading `./` gives way to `prefix`. Bytes that are not UTF-8 become U+FFFD. */
+export function createPathSplitter(prefix: string, take: TakePaths): { push(chunk: Uint8Array): void; count(): number } {
+  let rest: Buffer = Buffer.alloc(0);
+  let count = 0;
+  return {
+    push(chunk) {
+      const bytes = rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
+      const end = bytes.lastIndexOf(0);
+      // A path is at most a few KiB: what is carried over stays small.
+      rest = Buffer.from(bytes.subarray(end + 1));
+      if (end <= 0) return;
+      const paths = bytes.toString("utf8", 0, end).split("\0");
+      count += paths.length;
+      take(paths.map((path) => prefix + (path.startsWith("./") ? path.slice(2) : path)));
+    },
+    count: () => count,
+  };
+}
+
+/** Counts the complaints of an engine, one per line, and remembers the first. */
+export function createProblemCounter() {
+  let count = 0;
+  let first: string | undefined;
+  let other = false;
+  let rest = "";
+  const add = (line: string): void => {
+    if (line.trim() === "") return;
+    count += 1;
+    first ??= line.replace(/^(?:\[?fd\w* error\]?|find|rg): /, "").slice(0, 300);
+    other ||= !/denied|not permitted|No such file|cannot be read|loop|too long|stale/i.test(line);
+  };
+  return {
+    add,
+    push(chunk: Uint8Array): void {
+      const lines = (rest + Buffer.from(chunk).toString("utf8")).split("\n");
+      rest = (lines.pop() ?? "").slice(-4096);
+      for (const line of lines) add(line);
+    },
+    /** Whether every complaint is about a path, none about the arguments. */
+    onlyAccess: () => count > 0 && !other,
+    result(): { unreadable: number; firstProblem?: string } {
+      if (rest !== "") add(rest);
+      rest = "";
+      return first === undefined ? { unreadable: 0 } : { unreadable: count, firstProblem: first };
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/** Words that listings and searches share: the byte cap, stops, unreadable places. Refuses: anything tool-specific. */
+import { groupDigits } from "../base/text.ts";
+import { MAX_RESULT_BYTES, SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { pathText } from "./path-text.ts";
+
+/** Kept free for the notes below the lines. */
+const NOTES_BYTES = 1536;
+
+/** Joins as many lines as the byte cap holds; `kept` is how many. */
+export function joinBounded(lines: readonly string[]): { readonly text: string; readonly kept: number } {
+  let bytes = 0;
+  let kept = 0;
+  for (const line of lines) {
+    bytes += Buffer.byteLength(line) + 1;
+    if (bytes > MAX_RESULT_BYTES - NOTES_BYTES) break;
+    kept += 1;
+  }
+  return { text: lines.slice(0, kept).join("\n"), kept };
+}
+
+export function sayStop(end: "complete" | "limit" | "timeout" | "cancelled", hasResults: boolean): string[] {
+  if (end === "cancelled") return ["[cancelled: incomplete]"];
+  if (end !== "timeout") return [];
+  const found = hasResults ? "incomplete" : "nothing found up to then";
+  return [`[stopped after ${SEARCH_TIMEOUT_MS / 1000} s: ${found}; narrow path or glob]`];
+}
+
+/** S04: a partial result says so, also when it is empty. */
+export function sayProblems(
+  outcome: { readonly unreadable: number; readonly firstProblem?: string },
+  verb: "searched" | "listed",
+): string[] {
+  if (outcome.unreadable === 0) return [];
+  const first = outcome.firstProblem === undefined ? "" : `: ${pathText(outcome.firstProblem.replace(/^\.\//, ""))}`;
+  const more = outcome.unreadable > 1 ? " and others" : "";
+  return [`[${groupDigits(outcome.unreadable)} path${outcome.unreadable > 1 ? "s" : ""} could not be ${verb}${first}${more}]`];
+}

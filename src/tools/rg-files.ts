@@ -1,0 +1,117 @@
+/** Puts the records of `rg --json` together to files with lines. Refuses: running rg, limits, order. */
+import { excerpt, type FileMatches, type MatchLine } from "./matches.ts";
+import { createRecordReader, type RawRecord } from "./rg-records.ts";
+
+export type RgFile = { readonly path: string; readonly wanted: boolean; lines: MatchLine[]; matches: number };
+
+type Text = { readonly text?: string; readonly bytes?: string };
+type Record =
+  | { readonly type: "begin"; readonly data: { readonly path: Text } }
+  | {
+      readonly type: "match" | "context";
+      readonly data: {
+        readonly lines: Text;
+        readonly line_number: number | null;
+        readonly submatches: readonly { readonly start: number; readonly end: number }[];
+      };
+    }
+  | { readonly type: "end"; readonly data: { readonly binary_offset: number | null } }
+  | { readonly type: "summary" };
+
+export type FileReader = {
+  /** Feeds a chunk; true when `isEnough` said so after some record: nothing is read from then on. */
+  push(chunk: Uint8Array, isEnough: (current: RgFile | undefined) => boolean): boolean;
+  /** Hands over the file in progress. */
+  flush(): void;
+  stopped(): boolean;
+  /** rg prints a summary only when it searched: without one, exit 2 is a refusal of the arguments (S02, S04). */
+  sawSummary(): boolean;
+  /** Bytes of line text taken in. */
+  heldBytes(): number;
+};
+
+export function createFileReader(options: {
+  /** Put before each path, after its leading `./` is gone. */
+  readonly prefix: string;
+  readonly wants: (path: string) => boolean;
+  readonly take: (file: FileMatches) => void;
+}): FileReader {
+  let current: RgFile | undefined;
+  let sawSummary = false;
+  let stopped = false;
+  let heldBytes = 0;
+  let enough: (current: RgFile | undefined) => boolean = () => false;
+
+  const finish = (binary: boolean): void => {
+    if (current?.wanted && current.matches > 0) {
+      const { path, lines, matches } = current;
+      options.take({ path, lines: binary ? [] : lines, matches, binary });
+    }
+    current = undefined;
+  };
+  const addLine = (line: MatchLine): void => {
+    if (current === undefined || !current.wanted) return;
+    current.lines.push(line);
+    if (line.isMatch) current.matches += 1;
+    heldBytes += line.text.length;
+  };
+  const takeWhole = (bytes: Buffer): void => {
+    const record = parse(bytes);
+    if (record === undefined) return;
+    if (record.type === "begin") {
+      const path = options.prefix + decode(record.data.path).toString("utf8").replace(/^\.\//, "");
+      current = { path, wanted: options.wants(path), lines: [], matches: 0 };
+    } else if (record.type === "end") finish(record.data.binary_offset !== null);
+    else if (record.type === "summary") sawSummary = true;
+    else if (current?.wanted) addLine(lineOf(record.type === "match", record.data));
+  };
+  const takeLong = (record: Extract<RawRecord, { kind: "long" }>): void => {
+    const isMatch = record.head.toString("latin1", 0, 20).startsWith('{"type":"match"');
+    const far = { lineOffset: record.absoluteOffset, start: record.start ?? 0, end: record.end ?? 0 };
+    addLine({ number: record.lineNumber, isMatch, text: "[line too long to show]", far });
+  };
+  const reader = createRecordReader((record) => {
+    if (stopped) return;
+    if (record.kind === "whole") takeWhole(record.bytes);
+    else takeLong(record);
+    stopped = enough(current);
+  });
+  return {
+    push(chunk, isEnough) {
+      enough = isEnough;
+      reader.push(chunk);
+      return stopped;
+    },
+    flush: () => finish(false),
+    stopped: () => stopped,
+    sawSummary: () => sawSummary,
+    heldBytes: () => heldBytes,
+  };
+}
+
+function parse(bytes: Buffer): Record | undefined {
+  try {
+    // Shape by contract with rg --json (stable since rg 0.10); a schema per record would cost more than the search.
+    return JSON.parse(bytes.toString("utf8")) as Record;
+  } catch {
+    // The last record of a stopped run is cut.
+    return undefined;
+  }
+}
+
+function decode(text: Text): Buffer {
+  return text.text !== undefined ? Buffer.from(text.text) : Buffer.from(text.bytes ?? "", "base64");
+}
+
+function lineOf(isMatch: boolean, data: Extract<Record, { type: "match" | "context" }>["data"]): MatchLine {
+  const number = data.line_number ?? 0;
+  const short = data.lines.text;
+  if (short !== undefined && short.length <= SURELY_SHORT) return { number, isMatch, text: short.replace(LINE_END, "") };
+  const bytes = decode(data.lines);
+  const end = bytes.length - (bytes.at(-1) === 10 ? (bytes.at(-2) === 13 ? 2 : 1) : 0);
+  const [first] = data.submatches;
+  return { number, isMatch, text: excerpt(bytes.subarray(0, end), first?.start, first?.end) };
+}
+
+const SURELY_SHORT = 500;
+const LINE_END = /\r?\n$/;

@@ -1,0 +1,123 @@
+/**
+ * Text search without rg (S09): own walk, JavaScript regular expressions, files read in bounded pieces. Files come in path
+ * order, so it ends at the limit. Follows rg in what a line is, in skipping binary files and in decoding by byte order mark.
+ * Refuses: wording of results.
+ */
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { walkFiles } from "../base/walk.ts";
+import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { searchChunks } from "./line-search.ts";
+import { baseIsIgnored, createProblemCounter } from "./listing.ts";
+import { createMatchCollector, type FileMatches, type SearchOutcome, type SearchRequest } from "./matches.ts";
+import { type CompiledPattern, compilePattern } from "./pattern.ts";
+
+/** Synchronous work between two looks at the event loop. */
+const SLICE_MS = 8;
+const CHUNK_BYTES = 262_144;
+
+export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutcome> {
+  const compiled = compilePattern(request.pattern, request.literal, request.ignoreCase);
+  if (!compiled.ok) return { ok: false, message: compiled.message };
+  const timeout = AbortSignal.timeout(SEARCH_TIMEOUT_MS);
+  const signal = AbortSignal.any([request.signal, timeout]);
+  const problems = createProblemCounter();
+  const collector = createMatchCollector(request.limit, request.contextLines);
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  const breathe = createBreather();
+
+  for await (const paths of pathsOf(request, signal, (path) => problems.add(`${path}: cannot be read`))) {
+    for (const path of paths) {
+      if (signal.aborted || collector.total() > request.limit) break;
+      if (!request.accept(path)) continue;
+      const found = await searchFile(request, path, compiled, buffer, signal, breathe);
+      if (typeof found === "string") problems.add(found);
+      else if (found !== undefined) collector.add(found);
+    }
+    if (signal.aborted || collector.total() > request.limit) break;
+  }
+  const total = collector.total();
+  const stopped = total > request.limit;
+  return {
+    ok: true,
+    engine: "built-in",
+    files: collector.result(),
+    end: request.signal.aborted ? "cancelled" : timeout.aborted ? "timeout" : stopped ? "limit" : "complete",
+    total,
+    exact: !stopped && !signal.aborted,
+    ...problems.result(),
+  };
+}
+
+async function* pathsOf(
+  request: SearchRequest,
+  signal: AbortSignal,
+  onUnreadable: (path: string) => void,
+): AsyncGenerator<readonly string[]> {
+  if (request.baseIsFile) {
+    yield [request.base];
+    return;
+  }
+  yield* walkFiles({
+    root: request.root,
+    base: request.base,
+    includeHidden: request.includeHidden,
+    includeIgnored: request.includeIgnored || baseIsIgnored(request, ".rgignore"),
+    ownIgnoreFile: ".rgignore",
+    signal,
+    onUnreadable,
+  });
+}
+
+/** Undefined without a match; a text when the file could not be read. */
+async function searchFile(
+  request: SearchRequest,
+  path: string,
+  compiled: Extract<CompiledPattern, { ok: true }>,
+  buffer: Buffer,
+  signal: AbortSignal,
+  breathe: () => Promise<void> | undefined,
+): Promise<FileMatches | string | undefined> {
+  let descriptor: number;
+  try {
+    // Never through a link that was a file a moment ago, never waiting for a pipe's other end.
+    descriptor = openSync(`${request.root}/${path}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    return `${path}: ${error instanceof Error && "code" in error ? String(error.code) : "cannot be read"}`;
+  }
+  try {
+    const search = searchChunks({
+      test: compiled.test,
+      ...(compiled.needle === undefined ? {} : { needle: compiled.needle }),
+      contextLines: request.contextLines,
+      maxMatches: request.limit + 1,
+      keepBinary: request.baseIsFile,
+    });
+    while (!signal.aborted) {
+      const bytes = readSync(descriptor, buffer, 0, CHUNK_BYTES, null);
+      const more = bytes > 0 ? search.push(buffer.subarray(0, bytes)) : false;
+      if (!more) break;
+      const pause = breathe();
+      if (pause !== undefined) await pause;
+    }
+    const { lines, matches, binary } = search.finish();
+    return matches === 0 ? undefined : { path, lines: binary ? [] : lines, matches, binary };
+  } catch (error) {
+    return `${path}: ${error instanceof Error && "code" in error ? String(error.code) : "cannot be read"}`;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Lets the event loop run after each slice of synchronous reading: a small file costs less than a promise for it. */
+function createBreather(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < SLICE_MS) return undefined;
+    return new Promise((resolve) =>
+      setImmediate(() => {
+        since = performance.now();
+        resolve();
+      }),
+    );
+  };
+}

@@ -1,0 +1,146 @@
+/** search_text: finds lines in files, with rg or without (S01–S09, S13, S14). Refuses: replacing, following links. */
+import { statSync } from "node:fs";
+import { z } from "zod";
+import { detectEngines } from "../base/engines.ts";
+import { groupDigits } from "../base/text.ts";
+import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
+import { hasRulesAbove } from "./listing.ts";
+import type { SearchOutcome, SearchRequest } from "./matches.ts";
+import { nameGlobs, pathFilter } from "./path-filter.ts";
+import { pathText } from "./path-text.ts";
+import { joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { searchBuiltIn } from "./search-builtin.ts";
+import { searchWithRg } from "./search-rg.ts";
+import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+
+const input = z.strictObject({
+  pattern: z.string().min(1).describe("Rust regular expression, within one line"),
+  path: z.string().optional().describe("file or directory; default: workspace root"),
+  glob: z.string().optional().describe("only these files: *.ts, src/**/*.md, !*.test.ts"),
+  extensions: z.array(z.string().min(1)).optional(),
+  literal: z.boolean().optional().describe("pattern is plain text"),
+  ignore_case: z.boolean().optional(),
+  context_lines: z.int().min(0).max(20).optional(),
+  include_hidden: z.boolean().optional(),
+  include_ignored: z.boolean().optional(),
+  limit: z.int().min(1).optional().describe("matching lines; default 100, at most 1000"),
+});
+
+type SearchInput = z.infer<typeof input>;
+
+export const searchText: Tool<SearchInput> = {
+  name: "search_text",
+  description:
+    "search_text finds lines in files that match a regular expression. Use it to locate code or text before reading; prefer it to grep " +
+    "in run_shell. Prints path:line:text, context lines as path-line-text, sorted by path. Shows at most 100 matches unless limit says " +
+    "otherwise; long lines as excerpts; skips binary, hidden and ignored (.gitignore, .ignore) files.",
+  effect: "read",
+  input,
+  example: { pattern: "createServer|listen\\(", glob: "src/**/*.ts", context_lines: 1 },
+  run,
+};
+
+async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResult> {
+  if (/[\r\n]/.test(wanted.pattern)) {
+    return failed("pattern holds a line break, but a match lies within one line. Search for one of its lines.");
+  }
+  const resolved = await context.workspace.resolve(wanted.path || ".");
+  if (!resolved.ok) return failed(resolved.message);
+  const info = statSync(resolved.path, { throwIfNoEntry: false });
+  if (info === undefined) return failed(`${pathText(resolved.relative)} does not exist. find_files finds paths by name.`);
+  if (!info.isFile() && !info.isDirectory()) return failed(`${pathText(resolved.relative)} is neither a file nor a directory.`);
+
+  const base = resolved.relative === "." ? "" : resolved.relative;
+  const request: SearchRequest = {
+    root: context.workspace.root,
+    base,
+    baseIsFile: info.isFile(),
+    pattern: wanted.pattern,
+    literal: wanted.literal ?? false,
+    ignoreCase: wanted.ignore_case ?? false,
+    contextLines: wanted.context_lines ?? 0,
+    includeHidden: wanted.include_hidden ?? false,
+    includeIgnored: wanted.include_ignored ?? false,
+    accept: pathFilter({ glob: wanted.glob, extensions: wanted.extensions, base: info.isFile() ? "" : base }),
+    nameGlobs: info.isFile() ? undefined : nameGlobs(wanted.glob, wanted.extensions),
+    limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
+    signal: context.signal,
+  };
+  const outcome = await searchFiles(request, context.env.PATH);
+  const touched = [{ path: resolved.path, kind: "search" }] as const;
+  return { ...report(outcome, request), touched };
+}
+
+/** Runs the search with rg where it is on `path` (a PATH value) and applies our ignore rules, else in process. */
+export async function searchFiles(request: SearchRequest, path: string | undefined): Promise<SearchOutcome> {
+  const { rg } = detectEngines(path, request.root);
+  // Below the root rg looks at parent directories, also at those above the root, whose rules are not ours.
+  const agrees = request.base === "" || request.baseIsFile || request.includeIgnored || !hasRulesAbove(request.root);
+  const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
+  return outcome ?? searchBuiltIn(request);
+}
+
+function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
+  if (!outcome.ok) {
+    const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
+    return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
+  }
+  const { lines, matchAt } = linesOf(outcome, request.contextLines);
+  const { text, kept } = joinBounded(lines);
+  const shown = matchAt.filter((index) => index < kept).length;
+  const available = matchAt.length;
+  const notes = [
+    ...(available === 0 && outcome.end === "complete" ? [sayMiss(request)] : []),
+    ...(shown < available
+      ? [`[cut at 64 KiB: ${shown} of ${available} matches; narrow path or glob, or lower context_lines]`]
+      : []),
+    ...(outcome.end === "limit" ? [sayLimit(outcome, request.limit)] : []),
+    ...sayStop(outcome.end, available > 0),
+    ...sayProblems(outcome, "searched"),
+    ...(outcome.engine === "built-in"
+      ? ["[engine: built-in; rg (ripgrep) was not used: not on PATH, or its rules differ here]"]
+      : []),
+  ];
+  const truncated = outcome.end === "limit" || outcome.end === "timeout" || shown < available;
+  const whole = [text, ...notes].filter((part) => part !== "").join("\n");
+  const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && available === 0 ? "failed" : "ok";
+  return succeeded(whole, { status, truncated });
+}
+
+/** Lines as they are printed, and which of them are matches. */
+function linesOf(outcome: Extract<SearchOutcome, { ok: true }>, contextLines: number): { lines: string[]; matchAt: number[] } {
+  const lines: string[] = [];
+  const matchAt: number[] = [];
+  for (const file of outcome.files) {
+    const path = pathText(file.path);
+    if (contextLines > 0 && lines.length > 0) lines.push("--");
+    if (file.binary) {
+      matchAt.push(lines.length);
+      lines.push(`${path}: binary file matches`);
+    }
+    let previous: number | undefined;
+    for (const line of file.lines) {
+      if (contextLines > 0 && previous !== undefined && line.number > previous + 1) lines.push("--");
+      previous = line.number;
+      if (line.isMatch) matchAt.push(lines.length);
+      lines.push(line.isMatch ? `${path}:${line.number}:${line.text}` : `${path}-${line.number}-${line.text}`);
+    }
+  }
+  return { lines, matchAt };
+}
+
+function sayMiss(request: SearchRequest): string {
+  const where = request.base === "" ? "the workspace" : pathText(request.base);
+  const left = [
+    ...(request.baseIsFile || request.includeHidden ? [] : ["hidden"]),
+    ...(request.baseIsFile || request.includeIgnored ? [] : ["ignored"]),
+  ];
+  const hint = left.length === 0 ? "" : ` Binary, ${left.join(" and ")} files were not searched.`;
+  return `No matches for ${JSON.stringify(request.pattern)} in ${where}.${hint}`;
+}
+
+function sayLimit(outcome: Extract<SearchOutcome, { ok: true }>, limit: number): string {
+  const count = outcome.exact ? `of ${groupDigits(outcome.total)}` : "of more";
+  const raise = limit < MAX_RESULTS_CEILING ? "raise limit (at most 1000) or " : "";
+  return `[first ${limit} ${count} matches shown: limit reached; ${raise}narrow pattern, path or glob]`;
+}
