@@ -1,0 +1,167 @@
+/** read_file_range: numbered lines of one regular file, in bounded memory for any size. Refuses: decoding other encodings, following a file. */
+import { isUtf8 } from "node:buffer";
+import * as z from "zod";
+import { MAX_FILE_BYTES, type OpenFile, openSafe, readUpTo } from "../base/files.ts";
+import { contentHash } from "../base/hash.ts";
+import { quotePath } from "../base/path-quote.ts";
+import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "./bounds.ts";
+import { LineWindow } from "./line-window.ts";
+import { explainFailure, explainMissing, resolveTarget, showPath, type Target, touch } from "./target.ts";
+import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+
+/** Beginning of a file in which a NUL makes it binary, as for git. */
+const SNIFF_BYTES = 8192;
+const CHUNK_BYTES = 1_048_576;
+/** Kept free for the header and the notices, which name the path up to three times. */
+const NOTICE_BYTES = 4096;
+
+const input = z.strictObject({
+  path: z.string().describe("File, relative to the workspace root"),
+  start_line: z.int().min(1).optional().describe("First line, from 1 (default 1)"),
+  end_line: z.int().min(1).optional().describe("Last line, inclusive (default: to the end of the file)"),
+});
+
+type Input = z.infer<typeof input>;
+
+type Scan = {
+  readonly window: LineWindow;
+  /** Bytes read. */
+  readonly size: number;
+  /** Undefined above the limit. */
+  readonly hash?: string;
+  readonly binary: boolean;
+  readonly utf16: boolean;
+  readonly lossy: boolean;
+  readonly cancelled: boolean;
+};
+
+function startsAsUtf16(bytes: Buffer): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+}
+
+/** Reads to the end for the line count; a file within the limit is read at once and hashed. */
+async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Promise<Scan> {
+  const { handle, version } = file;
+  const huge = version.size > MAX_FILE_BYTES;
+  const head = await readUpTo(handle, huge ? CHUNK_BYTES : MAX_FILE_BYTES + 1, huge ? CHUNK_BYTES : version.size);
+  const found = { window, binary: head.subarray(0, SNIFF_BYTES).includes(0), utf16: startsAsUtf16(head), lossy: false };
+  if (found.binary) return { ...found, size: version.size, cancelled: false };
+  window.feed(head);
+  if (!huge && head.length <= MAX_FILE_BYTES) {
+    window.finish();
+    return { ...found, size: head.length, hash: contentHash(head), lossy: !isUtf8(head), cancelled: false };
+  }
+  let size = head.length;
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  while (!signal.aborted) {
+    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, size);
+    if (bytesRead === 0) break;
+    window.feed(buffer.subarray(0, bytesRead));
+    size += bytesRead;
+  }
+  window.finish();
+  return { ...found, size, lossy: window.lossy, cancelled: signal.aborted };
+}
+
+/** A command that shows the unseen part of a long line, in lines short enough for every cap. */
+function showRest(relative: string, from: number): string {
+  const path = relative.startsWith("-") ? `./${relative}` : relative;
+  const script = 'tail -c "+$1" "$2" | head -c 20000 | fold -b -w 400';
+  return JSON.stringify({ argv: ["sh", "-c", script, "sh", String(from + 1), path] });
+}
+
+function notices(scanned: Scan, target: Target, first: number, last: number, wanted: number): string[] {
+  const { window, lossy } = scanned;
+  const said: string[] = [];
+  if (last < Math.min(wanted, window.total)) {
+    const cap =
+      window.closedBy === "bytes" ? `the cap of ${MAX_RESULT_BYTES} bytes a result` : `the cap of ${MAX_READ_LINES} lines a read`;
+    said.push(`[cut by ${cap}: lines ${first}-${last} of ${window.total} shown; continue with start_line ${last + 1}]`);
+  }
+  const cut = window.cutLines[0];
+  if (cut !== undefined) {
+    const more = window.cutLines.length > 1 ? ` and ${window.cutLines.length - 1} more` : "";
+    const where = `line ${cut.number} (${cut.length} bytes)${more} cut at ${MAX_LINE_CHARS} characters; search_text shows the text around a match, or run_shell shows what follows the cut`;
+    said.push(`[${where}: ${showRest(target.relative, cut.continueAt)}]`);
+  }
+  if (lossy) {
+    said.push(
+      "[not valid UTF-8: bad bytes are shown as U+FFFD (\ufffd), which is not what the file holds; the edit tools refuse this file]",
+    );
+  }
+  return said;
+}
+
+function present(scanned: Scan, target: Target, asked: Input): ToolResult {
+  const { window } = scanned;
+  const first = asked.start_line ?? 1;
+  const wanted = asked.end_line ?? Number.POSITIVE_INFINITY;
+  const touched = touch(target, "read");
+  const path = showPath(target.relative);
+  if (scanned.binary || window.binary) {
+    const hint = scanned.utf16 ? " It looks like UTF-16 text: run_shell with `iconv -f UTF-16 -t UTF-8` shows it." : "";
+    return succeeded(`${path}: binary, ${scanned.size} bytes.${hint}`, { touched });
+  }
+  const id = scanned.hash ?? `no hash: over ${MAX_FILE_BYTES} bytes, too large to edit`;
+  if (window.total === 0 && first === 1) {
+    const whole = scanned.hash === undefined ? {} : { completeHash: scanned.hash };
+    return succeeded(`${path} (empty, 0 lines, ${id})`, { touched: touched.map((one) => ({ ...one, ...whole })) });
+  }
+  if (first > window.total) {
+    const lines = window.total === 1 ? "1 line" : `${window.total} lines`;
+    const range = window.total === 0 ? "it is empty" : `ask for lines 1 to ${window.total}`;
+    return failed(`${quotePath(target.relative)} has ${lines}; start_line ${first} is past the end (${range}).`, { touched });
+  }
+  const last = first + window.lines.length - 1;
+  const said = notices(scanned, target, first, last, wanted);
+  const text = [`${path} (lines ${first}-${last} of ${window.total}, ${id})`, ...window.lines, ...said].join("\n");
+  const cut = last < Math.min(wanted, window.total) || window.cutLines.length > 0;
+  const complete = first === 1 && last === window.total && !cut && !scanned.lossy && scanned.hash !== undefined;
+  return succeeded(text, {
+    truncated: cut,
+    touched: complete ? touched.map((one) => ({ ...one, completeHash: scanned.hash ?? "" })) : touched,
+  });
+}
+
+async function run(asked: Input, context: ToolContext): Promise<ToolResult> {
+  const { start_line: start = 1, end_line: end = Number.POSITIVE_INFINITY } = asked;
+  if (end < start) return failed(`end_line ${end} is before start_line ${start}. Both are inclusive and count from 1.`);
+  const target = await resolveTarget(asked.path, context);
+  if (!target.ok) return target.result;
+  if (!target.exists) return failed(explainMissing(target), { touched: touch(target, "read") });
+  const file = await openSafe(target.path);
+  if (!file.ok) return failed(explainFailure(target, file), { touched: touch(target, "read") });
+  try {
+    const spare = NOTICE_BYTES + 3 * Buffer.byteLength(target.relative);
+    const window = new LineWindow({
+      start,
+      end,
+      maxLines: MAX_READ_LINES,
+      maxBytes: MAX_RESULT_BYTES - spare,
+      maxLineChars: MAX_LINE_CHARS,
+    });
+    const scanned = await scan(file, window, context.signal);
+    if (scanned.cancelled)
+      return { status: "cancelled", text: "Cancelled while reading.", truncated: false, effects: [], touched: [] };
+    return present(scanned, target, asked);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (code === "") throw error;
+    return failed(`${quotePath(target.relative)} cannot be read: input/output error (${code}).`, {
+      touched: touch(target, "read"),
+    });
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** read_file_range (tools.md): header `path (lines A-B of N, H)`, then `N: text`. */
+export const readFileRange: Tool<Input> = {
+  name: "read_file_range",
+  description:
+    "read_file_range shows a text file, or a range of its lines, as numbered lines under a header with the line count and a content hash. Use it before editing: copy text without the `N: ` prefix, and pass the hash as expected_before_hash. At most 2,000 lines or 65,536 bytes a call, 512 characters a line; every cut is said with where to go on.",
+  effect: "read",
+  input,
+  example: { path: "src/main.ts", start_line: 1, end_line: 80 },
+  run,
+};
