@@ -13,7 +13,7 @@ import { emptyResult, runDoor, writeResult } from "./cli/run.ts";
 import { usageText } from "./cli/usage-text.ts";
 import { readEnvironment } from "./config/env.ts";
 import { createNotices } from "./ui/notices.ts";
-import { openOutput, type Output } from "./ui/output.ts";
+import { type Output, openOutput } from "./ui/output.ts";
 import type { PrintFormat } from "./ui/print.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -49,15 +49,26 @@ function workingDirectory(flag: string | undefined): string {
 
 /** The output format as far as argv tells, for usage errors found before argv is understood. */
 function formatOf(argv: readonly string[]): PrintFormat {
-  const words = argv.flatMap((word) => (word.startsWith("--output-format=") ? ["--output-format", word.slice("--output-format=".length)] : [word]));
+  const words = argv.flatMap((word) =>
+    word.startsWith("--output-format=") ? ["--output-format", word.slice("--output-format=".length)] : [word],
+  );
   const value = words[words.indexOf("--output-format") + 1];
   return words.includes("--output-format") && (value === "json" || value === "stream-json") ? value : "text";
 }
 
-async function open(parsed: Parsed, env: Readonly<Record<string, string>>, output: Output, elapsed: () => number): Promise<ExitCode> {
+async function open(
+  parsed: Parsed,
+  env: Readonly<Record<string, string>>,
+  output: Output,
+  elapsed: () => number,
+): Promise<ExitCode> {
   const { command, words, flags, dash } = parsed;
   if (flags.version) {
-    output.stdout.line(flags.verbose ? `thndrs ${version} (${commit}, bun ${Bun.version}, ${process.platform} ${process.arch})` : `thndrs ${version}`);
+    output.stdout.line(
+      flags.verbose
+        ? `thndrs ${version} (${commit}, bun ${Bun.version}, ${process.platform} ${process.arch})`
+        : `thndrs ${version}`,
+    );
     return EXIT.ok;
   }
   if (flags.help) {
@@ -109,11 +120,19 @@ async function main(argv: readonly string[]): Promise<void> {
     await finish(await open(parsed, env, output, elapsed));
   } catch (error) {
     if (!(error instanceof UserError)) {
-      writeResult(output, format, emptyResult(EXIT.internal, "internal", error instanceof Error ? error.message : String(error), elapsed()));
+      writeResult(
+        output,
+        format,
+        emptyResult(EXIT.internal, "internal", error instanceof Error ? error.message : String(error), elapsed()),
+      );
       return finish(reportBug(error, output, verbose));
     }
     createNotices(output.stderr, "normal").error(`error: ${error.message}`);
-    writeResult(output, format, emptyResult(error.exitCode, error.exitCode === EXIT.usage ? "usage" : "setup", error.message, elapsed()));
+    writeResult(
+      output,
+      format,
+      emptyResult(error.exitCode, error.exitCode === EXIT.usage ? "usage" : "setup", error.message, elapsed()),
+    );
     await finish(error.exitCode);
   }
 }

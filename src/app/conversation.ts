@@ -14,6 +14,7 @@ import type { SessionLog } from "../session/log.ts";
 import type { Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
+import { messageBytes } from "./ledger.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import type { createTotals } from "./totals.ts";
@@ -101,6 +102,14 @@ export class Conversation implements Runtime {
   }
   queue(kind: QueueKind, text: string): boolean {
     return this.#parts.queue.add(kind, text);
+  }
+  /** UTF-8 size of the conversation. */
+  bytes(): number {
+    return this.#messages.reduce((sum, message) => sum + messageBytes(message), 0);
+  }
+  /** The turn that is running, or the last one. */
+  get turnId(): string {
+    return `turn-${this.#turns}`;
   }
   cancel(reason: string): void {
     this.#active?.abort(reason);

@@ -3,10 +3,10 @@
  */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { type OpenedRuntime, openRuntime } from "../app/open.ts";
+import type { Runtime } from "../app/runtime.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
-import type { Runtime } from "../app/runtime.ts";
-import { openRuntime, type OpenedRuntime } from "../app/open.ts";
 import { jsonLine, OUTPUT_VERSION, type RunResult } from "../ui/events-json.ts";
 import { createNotices, type Notices, type Verbosity } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";

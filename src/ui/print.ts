@@ -22,6 +22,8 @@ export type PrintOptions = {
   readonly logPromised: boolean;
   /** Takes the final answer of a run that went well (`--last-message`). */
   readonly keepAnswer?: (text: string) => Promise<void>;
+  /** The startup display; shown with `-v` once the instructions are loaded. */
+  readonly inventory: () => readonly string[];
   readonly signal: AbortSignal;
   /** Milliseconds since the program started. */
   readonly elapsed: () => number;
@@ -126,6 +128,7 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
   if (runtime.sessionPath !== undefined) notices.note(`session ${runtime.sessionId}`);
   stdout.onBroken(() => runtime.cancel("output closed"));
   const unsubscribe = runtime.subscribe((event) => {
+    if (event.type === "turn_started") for (const line of options.inventory()) notices.detail(line);
     notices.event(event);
     streamer?.event(event);
     if (format !== "stream-json") return;

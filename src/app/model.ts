@@ -1,0 +1,160 @@
+/**
+ * The model of a run: choice, key, window and provider put together; record and replay around it.
+ * @see loop-and-providers.md, Presets. Refuses: asking the network.
+ */
+import { UserError } from "../base/user-error.ts";
+import type { Credentials } from "../config/credentials.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { createProvider } from "../provider/create.ts";
+import { modelInfo } from "../provider/models.ts";
+import { resolveProviders } from "../provider/presets.ts";
+import type { ModelInfo, Provider } from "../provider/provider.ts";
+import { chooseModel } from "../provider/select.ts";
+import type { ProviderSettings } from "../types/settings.ts";
+import { FALLBACK_WINDOW, type Window } from "./ledger.ts";
+import { version } from "./version.ts";
+
+export type ChosenModel = {
+  readonly provider: Provider;
+  /** `provider/id`. */
+  readonly name: string;
+  /** The provider's own id. */
+  readonly modelId: string;
+  readonly info: ModelInfo;
+  readonly window: Window;
+  /** Variables that hold provider keys: never inherited by children. */
+  readonly keyVariables: readonly string[];
+  /** Writes what is owed (a recording). */
+  readonly close: () => Promise<void>;
+};
+
+export type ModelRequest = {
+  readonly env: Readonly<Record<string, string>>;
+  readonly loaded: LoadedConfig;
+  readonly credentials: Credentials;
+  readonly maxCost: number | undefined;
+  readonly replay: { readonly file: string; readonly text: string } | undefined;
+  /** Writes the recording, whole; undefined without `--record`. */
+  readonly record: ((text: string) => Promise<void>) | undefined;
+};
+
+function windowOf(info: ModelInfo, configured: boolean): Window {
+  if (info.contextWindow === undefined) return FALLBACK_WINDOW;
+  const maxOutput = Math.min(info.maxOutput ?? FALLBACK_WINDOW.maxOutput, Math.floor(info.contextWindow / 4));
+  return { contextWindow: info.contextWindow, maxOutput, source: configured ? "configured" : "static" };
+}
+
+function isLoopback(baseUrl: string | undefined): boolean {
+  if (baseUrl === undefined || !URL.canParse(baseUrl)) return false;
+  const { hostname } = new URL(baseUrl);
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+/** A key is asked for unless the server is on this machine or the provider is the user's own and names no variable. */
+function needsKey(settings: ProviderSettings, loaded: LoadedConfig): boolean {
+  if (settings.local || settings.apiKeyEnv === undefined || isLoopback(settings.baseUrl)) return false;
+  const override = loaded.config.providers[settings.name];
+  return override === undefined || override.apiKeyEnv !== undefined || override.baseUrl === undefined;
+}
+
+async function keyOf(settings: ProviderSettings, request: ModelRequest): Promise<string | undefined> {
+  const override = request.loaded.config.providers[settings.name];
+  if (override?.withoutCredential) return undefined;
+  const key = await request.credentials.lookup(settings.name, settings.apiKeyEnv ?? null);
+  if (key !== undefined || !needsKey(settings, request.loaded)) return key;
+  throw new UserError(
+    `no API key for ${settings.name}.\nLooked for: the variable ${settings.apiKeyEnv} and a key stored by "thndrs login ${settings.name}".\nSet ${settings.apiKeyEnv}, run thndrs login ${settings.name}, or play a recording with --replay FILE.`,
+  );
+}
+
+/** Providers with a credential, by name; only looked up when no model is named. */
+async function credited(
+  providers: Readonly<Record<string, ProviderSettings>>,
+  request: ModelRequest,
+): Promise<ReadonlySet<string>> {
+  const keyed = Object.values(providers).filter((settings) => settings.apiKeyEnv !== undefined);
+  const found = await Promise.all(
+    keyed.map(async (settings) =>
+      (await request.credentials.source(settings.name, settings.apiKeyEnv)) === undefined ? [] : [settings.name],
+    ),
+  );
+  return new Set(found.flat());
+}
+
+async function chooseFrom(
+  providers: Readonly<Record<string, ProviderSettings>>,
+  request: ModelRequest,
+): Promise<{ settings: ProviderSettings; id: string }> {
+  const { model } = request.loaded.config;
+  const names = model === undefined ? await credited(providers, request) : new Set<string>();
+  const choice = chooseModel({ model, providers, hasCredential: (settings) => names.has(settings.name) });
+  if (!choice.ok) throw new UserError(choice.message);
+  if ("replay" in choice) throw new UserError(`model ${model}: play a recording with --replay ${choice.replay}`);
+  return { settings: choice.provider, id: choice.model };
+}
+
+type Recorded = { readonly provider: Provider; readonly close: () => Promise<void> };
+
+/** Wraps the provider so that its events are kept and written when the run closes. */
+async function recorded(provider: Provider, record: ModelRequest["record"]): Promise<Recorded> {
+  if (!record) return { provider, close: async () => undefined };
+  // Lazy door: recording and replaying are for the few runs that ask for it.
+  const { recordingProvider } = await import("../provider/replay.ts");
+  const lines: string[] = [];
+  return {
+    provider: recordingProvider(provider, (line) => lines.push(line)),
+    close: () => record(lines.map((line) => `${line}\n`).join("")),
+  };
+}
+
+async function openReplay(replay: NonNullable<ModelRequest["replay"]>, request: ModelRequest): Promise<ChosenModel> {
+  const { createReplay } = await import("../provider/replay.ts");
+  const provider = createReplay(replay.text, replay.file);
+  return {
+    ...(await recorded(provider, request.record)),
+    name: `replay/${replay.file}`,
+    modelId: replay.file,
+    info: { id: replay.file },
+    window: FALLBACK_WINDOW,
+    keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers)),
+  };
+}
+
+function keyVariables(providers: Readonly<Record<string, ProviderSettings>>): string[] {
+  return Object.values(providers).flatMap((settings) => settings.apiKeyEnv ?? []);
+}
+
+/** @throws UserError (exit 2) when no model, no key or no base URL can be found; it says what was looked for. */
+export async function openModel(request: ModelRequest): Promise<ChosenModel> {
+  if (request.replay) return openReplay(request.replay, request);
+  const { config } = request.loaded;
+  const providers = resolveProviders(request.env, config.providers);
+  const { settings, id } = await chooseFrom(providers, request);
+  if (settings.baseUrl === undefined) {
+    const variable = `${settings.name.toUpperCase().replaceAll("-", "_")}_BASE_URL`;
+    throw new UserError(
+      `provider ${settings.name} has no base URL: set ${variable}, or base_url under [providers.${settings.name}]`,
+    );
+  }
+  const info = modelInfo(settings.name, id, config.models);
+  if (request.maxCost !== undefined && !info.price) {
+    throw new UserError(
+      `--max-cost needs a price, and none is known for ${settings.name}/${id}: set one under [models."${settings.name}/${id}"] price = { input = …, output = … } (US dollars per million tokens)`,
+    );
+  }
+  const provider = createProvider(settings, {
+    apiKey: await keyOf(settings, request),
+    userAgent: `thndrs/${version}`,
+    stallTimeoutMs: config.stallTimeoutMs,
+    retry: config.retry,
+    modelInfo: (other) => modelInfo(settings.name, other, config.models),
+  });
+  return {
+    ...(await recorded(provider, request.record)),
+    name: `${settings.name}/${id}`,
+    modelId: id,
+    info,
+    window: windowOf(info, config.models[`${settings.name}/${id}`]?.contextWindow !== undefined),
+    keyVariables: keyVariables(providers),
+  };
+}

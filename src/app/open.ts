@@ -1,0 +1,329 @@
+/**
+ * Builds a runtime: workspace, configuration, model, tools, instructions, log. Joins the rooms and holds no logic of its
+ * own. Refuses: anything a turn does (conversation.ts).
+ */
+import { resolve } from "node:path";
+import { createPolicy } from "../agent/policy.ts";
+import { buildSystemPrompt } from "../agent/prompt.ts";
+import { createQueue } from "../agent/queue.ts";
+import type { Toolbox } from "../agent/toolbox.ts";
+import { detectEngines } from "../base/engines.ts";
+import { writeOwnFile } from "../base/files.ts";
+import type { ProcessOwner } from "../base/process.ts";
+import { redact, redactValue } from "../base/redact.ts";
+import { UserError } from "../base/user-error.ts";
+import { openWorkspace, type Workspace } from "../base/workspace.ts";
+import { type Credentials, createCredentials } from "../config/credentials.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { type ContextEngine, openContext } from "../context/engine.ts";
+import { createBackgroundProcesses } from "../tools/background.ts";
+import type { ToolSettings } from "../tools/tool.ts";
+import type { Diagnostic, Emit, RunEvent } from "../types/event.ts";
+import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
+import { Conversation } from "./conversation.ts";
+import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
+import { ledgerEvent } from "./ledger.ts";
+import { createLimits } from "./limits.ts";
+import { type ChosenModel, openModel } from "./model.ts";
+import { type AskApproval, createPermitGate } from "./permit.ts";
+import type { Runtime } from "./runtime.ts";
+import { type OpenedSession, openSession } from "./session.ts";
+import { createToolbox } from "./toolbox.ts";
+import { createTotals } from "./totals.ts";
+import { version } from "./version.ts";
+
+/** The flags a runtime looks at; cli/'s `Flags` fits. */
+export type RunFlags = {
+  readonly model?: string | undefined;
+  readonly reasoningEffort?: string;
+  readonly sessionDir?: string;
+  readonly ephemeral?: boolean;
+  readonly maxTurns?: number;
+  readonly maxCost?: number;
+  readonly authority?: string;
+  readonly allowTool?: readonly string[];
+  readonly denyTool?: readonly string[];
+  readonly pin?: readonly string[];
+  readonly noContext?: boolean;
+  readonly noMcp?: boolean;
+  readonly skillDir?: readonly string[];
+  readonly outputSchema?: string;
+  readonly trustProject?: boolean;
+};
+
+export type OpenOptions = {
+  readonly env: Readonly<Record<string, string>>;
+  /** Real path. */
+  readonly cwd: string;
+  readonly processes: ProcessOwner;
+  readonly rendererMode: RunFacts["rendererMode"];
+  readonly flags: RunFlags;
+  readonly replay?: { readonly file: string; readonly text: string };
+  /** Absolute path for `--record`. */
+  readonly recordFile?: string;
+  /** A session id, a unique prefix, or `latest`. */
+  readonly resume?: string;
+  readonly ask?: AskApproval;
+};
+
+export type OpenedRuntime = {
+  readonly runtime: Runtime;
+  /** The startup display (C14). */
+  readonly inventory: () => readonly string[];
+  readonly redact: (text: string) => string;
+  /** A function that writes its text to an absolute path, whole or not at all. */
+  readonly writer: (path: string) => (text: string) => Promise<void>;
+};
+
+type Bus = { readonly emit: Emit; readonly subscribe: Runtime["subscribe"]; record: Emit; readonly diagnostics: Diagnostic[] };
+
+/** Recorded first, shown second. Diagnostics said before anybody listens are kept for the first listener. */
+function createBus(): Bus {
+  const listeners = new Set<(event: RunEvent) => void>();
+  const early: RunEvent[] = [];
+  const bus: Bus = {
+    diagnostics: [],
+    record: () => undefined,
+    emit(event) {
+      if (event.type === "diagnostic") bus.diagnostics.push(event.diagnostic);
+      bus.record(event);
+      if (listeners.size === 0) early.push(event);
+      for (const listener of listeners) listener(event);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      for (const event of early.splice(0)) listener(event);
+      return () => listeners.delete(listener);
+    },
+  };
+  return bus;
+}
+
+function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: OpenOptions["env"]): ToolSettings {
+  const { shell, web } = loaded.config;
+  return {
+    shellTimeoutMs: shell.timeoutMs,
+    shellMaxTimeoutMs: shell.maxTimeoutMs,
+    shellEnvAllow: shell.envAllow,
+    credentialNames: chosen.keyVariables,
+    webAllowHosts: web.allowHosts,
+    webSearch: web.search,
+    ...(web.searchUrl !== undefined && { webSearchUrl: web.searchUrl }),
+    credential: (name) => env[name],
+  };
+}
+
+function openEngine(
+  options: OpenOptions,
+  workspace: Workspace,
+  loaded: LoadedConfig,
+  facts: () => TemplateInput,
+  emit: Emit,
+): ContextEngine {
+  const { settings, homes } = { settings: loaded.config.context, homes: loaded.homes };
+  const engines = detectEngines(options.env.PATH, workspace.root);
+  const indexer = engines.rg
+    ? { kind: "rg" as const, path: engines.rg }
+    : engines.fd
+      ? { kind: "fd" as const, path: engines.fd }
+      : undefined;
+  return openContext({
+    root: workspace.root,
+    cwd: workspace.cwd,
+    ...(homes.config !== undefined && { configHome: homes.config }),
+    ...(homes.user !== undefined && { home: homes.user }),
+    settings: options.flags.noContext ? { ...settings, enabled: false } : settings,
+    facts: () => {
+      const now = facts();
+      return {
+        model_name: now.chosen.modelId,
+        model_id: now.chosen.provider.name,
+        session_id: now.sessionId,
+        current_date: today(),
+        is_non_interactive: options.rendererMode === "print",
+        supports_vision: now.chosen.info.vision ?? false,
+        available_tools: now.toolbox.specs().map((spec) => spec.name),
+        available_mcp_servers: [],
+        available_skills: [],
+      };
+    },
+    ...(indexer && { indexer }),
+    diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
+  });
+}
+
+type TemplateInput = { readonly chosen: ChosenModel; readonly toolbox: Toolbox; readonly sessionId: string };
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+async function pinAll(engine: ContextEngine, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const pinned = await engine.pin(path);
+    if (!pinned.ok) throw new UserError(`--pin ${path}: ${pinned.message}`);
+  }
+}
+
+function writer(path: string): (text: string) => Promise<void> {
+  return async (text) => {
+    const written = await writeOwnFile(path, text, 0o644);
+    if (!written.ok) throw new UserError(`${path}: ${written.message}`);
+  };
+}
+
+type Joined = {
+  readonly options: OpenOptions;
+  readonly workspace: Workspace;
+  readonly loaded: LoadedConfig;
+  readonly credentials: Credentials;
+  readonly chosen: ChosenModel;
+  readonly session: OpenedSession;
+  readonly schema: AnswerSchema | undefined;
+  readonly bus: Bus;
+};
+
+function factsOf(joined: Joined, toolbox: Toolbox, engine: ContextEngine): RunFacts {
+  const { options, workspace, loaded, chosen, session, bus } = joined;
+  return {
+    version,
+    workspace: workspace.root,
+    rendererMode: options.rendererMode,
+    provider: chosen.provider.name,
+    model: chosen.modelId,
+    search: loaded.config.web.search,
+    authority: loaded.config.authority,
+    tools: toolbox.specs().map((spec) => spec.name),
+    skills: [],
+    mcpServers: [],
+    contextEnabled: loaded.config.context.enabled && !options.flags.noContext,
+    sources: engine.sources(),
+    diagnostics: bus.diagnostics,
+    sessionDir: session.dir,
+  };
+}
+
+async function assemble(joined: Joined): Promise<OpenedRuntime> {
+  const { options, workspace, loaded, credentials, chosen, session, schema, bus } = joined;
+  const { flags, env, processes } = options;
+  const { emit } = bus;
+  const hide = (text: string): string => redact(text, { exact: credentials.knownValues() });
+  bus.record = session.record;
+  for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
+  const toolbox = createToolbox(
+    createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
+    () => NO_ENTRIES,
+  );
+  const engine = openEngine(options, workspace, loaded, () => ({ chosen, toolbox, sessionId: session.id }), emit);
+  if (session.sources.length > 0) engine.resumed(session.sources);
+  await pinAll(engine, flags.pin ?? []);
+  const totals = createTotals();
+  bus.subscribe(totals.event);
+  const gate = createPermitGate(
+    createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
+    loaded.config.approval,
+    options.ask,
+    emit,
+  );
+  const background = createBackgroundProcesses({
+    processes,
+    onEffect: (effect, callId) => emit({ type: "effect", turnId: runtime.turnId, callId, effect }),
+  });
+  const limits = createLimits({
+    maxTurns: flags.maxTurns,
+    maxCostUsd: flags.maxCost,
+    price: chosen.info.price,
+    requestBytes: () => harnessBytes + runtime.bytes(),
+  });
+  bus.subscribe(limits.event);
+  const facts = (): RunFacts => factsOf(joined, toolbox, engine);
+  let harnessBytes = 0;
+  const runtime = new Conversation({
+    sessionId: session.id,
+    ...(session.path !== undefined && { sessionPath: session.path }),
+    model: chosen.name,
+    workspace: workspace.root,
+    cwd: workspace.cwd,
+    provider: chosen.provider,
+    context: engine,
+    toolbox,
+    gate,
+    queue: createQueue(emit, () => session.failure() === undefined),
+    totals,
+    calls: {
+      toolbox,
+      tool: { workspace, env, settings: toolSettings(loaded, chosen, env), background },
+      permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
+      redact: hide,
+      redactArguments: (value) => redactValue(value, hide),
+      touched: async (paths, turnId) => {
+        const { text, sources } = await engine.touched(paths);
+        if (sources.length > 0) emit({ type: "context", turnId, sources });
+        return text;
+      },
+      now: () => performance.now(),
+    },
+    emit,
+    subscribe: bus.subscribe,
+    ...(session.open && { openLog: session.open }),
+    logFailure: session.failure,
+    systemPrompt: (knowledge) => {
+      const prompt = buildSystemPrompt({
+        workspace: workspace.root,
+        cwd: workspace.cwd,
+        date: today(),
+        platform: `${process.platform} ${process.arch}`,
+        model: chosen.name,
+        nonInteractive: options.rendererMode === "print",
+        skills: [],
+        selfKnowledge: selfKnowledgeElement(knowledge),
+      });
+      harnessBytes = Buffer.byteLength(prompt.text) + Buffer.byteLength(JSON.stringify(toolbox.specs()));
+      return prompt;
+    },
+    knowledge: () => selfKnowledge(facts()),
+    skillNames: [],
+    diagnostics: () => bus.diagnostics.map((diagnostic) => diagnostic.message),
+    request: {
+      model: chosen.modelId,
+      ...(loaded.config.reasoningEffort && { reasoningEffort: loaded.config.reasoningEffort }),
+      ...(chosen.info.maxOutput !== undefined && { maxOutputTokens: chosen.info.maxOutput }),
+      ...(schema && { outputSchema: schema.schema }),
+    },
+    limit: limits.check,
+    ...(schema && { checkFinal: schema.check }),
+    history: session.history,
+    turns: session.turns,
+    ready: async () => undefined,
+    ledger: (turnId, sources, messages) =>
+      ledgerEvent(turnId, chosen.window, loaded.config.compaction.threshold, harnessBytes, sources, messages),
+    release: async () => {
+      await background.reapAll();
+      await chosen.close();
+    },
+    today,
+  });
+  return { runtime, inventory: () => inventoryLines(facts()), redact: hide, writer };
+}
+
+const NO_ENTRIES: readonly never[] = [];
+
+/**
+ * Opens a conversation.
+ * @throws UserError (exit 2) when the configuration, the model or the session to resume is not there.
+ */
+export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> {
+  const { env, cwd, flags } = options;
+  const workspace = await openWorkspace(cwd);
+  const { model: _, ...rest } = flags;
+  const configFlags = { ...rest, ...(flags.model !== undefined && { model: flags.model }) };
+  const loaded = await loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root });
+  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const bus = createBus();
+  const record = options.recordFile === undefined ? undefined : writer(options.recordFile);
+  const chosen = await openModel({ env, loaded, credentials, maxCost: flags.maxCost, replay: options.replay, record });
+  const schema =
+    flags.outputSchema === undefined ? undefined : await loadAnswerSchema(resolve(cwd, flags.outputSchema), flags.outputSchema);
+  const session = await openSession({ options, loaded, workspace, chosen, credentials, emit: bus.emit });
+  return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus });
+}
