@@ -90,7 +90,7 @@ function readPrice(raw: unknown): ReadValue {
 }
 
 function readModel(raw: unknown): ReadValue {
-  const fits = typeof raw === "string" && /^([^\s/:]+\/\S+|acp:\S+)$/.test(raw);
+  const fits = typeof raw === "string" && /^([^\s/:]+\/\S(.*\S)?|acp:\S+)$/.test(raw);
   return fits ? good(raw) : bad("PROVIDER/ID (for example anthropic/claude-sonnet-5) or acp:NAME");
 }
 

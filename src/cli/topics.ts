@@ -1,0 +1,14 @@
+/** The help topics of this build, in reading order. Their text is in src/docs/, embedded by topic-texts.ts. */
+export const TOPICS = [
+  "getting-started",
+  "configuration",
+  "providers",
+  "tools",
+  "context",
+  "sessions",
+  "print-mode",
+  "security",
+  "exit-codes",
+] as const;
+
+export type Topic = (typeof TOPICS)[number];

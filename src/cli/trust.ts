@@ -1,0 +1,114 @@
+/**
+ * `thndrs trust [--list|--revoke]`: the user's word, given outside any run, that this workspace's files may configure
+ * thndrs as they are now. Shows what they ask for first. Refuses: to be given from inside a run.
+ */
+import { relative } from "node:path";
+import { MARKER_VARIABLE } from "../base/child-env.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { findHomes } from "../config/homes.ts";
+import { loadConfig } from "../config/load.ts";
+import { readSettingsFile } from "../config/private-file.ts";
+import { showKeys } from "../config/show.ts";
+import { openTrust, type TrustStore } from "../config/trust.ts";
+import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
+import { visible } from "../ui/sanitize.ts";
+import { stdinKind } from "../ui/stdin.ts";
+import type { CommandContext } from "./command.ts";
+
+async function list(context: CommandContext, store: TrustStore): Promise<ExitCode> {
+  const entries = await Promise.all(
+    (await store.list()).map(async (entry) => {
+      const read = await readSettingsFile(entry.path);
+      const state = read.kind === "bytes" ? await store.state(entry.path, read.bytes) : "gone";
+      return { path: entry.path, state, since: entry.time };
+    }),
+  );
+  const { stdout } = context.output;
+  if (context.flags.json) stdout.line(JSON.stringify(entries, null, 2));
+  else if (entries.length === 0) stdout.line("nothing is trusted");
+  else
+    for (const entry of entries)
+      stdout.line(`${entry.state.padEnd(8)} ${visible(entry.path)}  since ${visible(entry.since.slice(0, 10))}`);
+  return EXIT.ok;
+}
+
+async function revoke(context: CommandContext, store: TrustStore, root: string): Promise<ExitCode> {
+  const removed = await store.remove((path) => path === root || path.startsWith(root.endsWith("/") ? root : `${root}/`));
+  const { stdout } = context.output;
+  if (context.flags.json) stdout.line(JSON.stringify({ revoked: removed.map((entry) => entry.path) }));
+  else if (removed.length === 0) stdout.line(`nothing below ${visible(root)} was trusted`);
+  else for (const entry of removed) stdout.line(`no longer trusted: ${visible(entry.path)}`);
+  return EXIT.ok;
+}
+
+/** The lines a person should read before saying yes. */
+async function describe(context: CommandContext, file: TrustFile, root: string): Promise<readonly string[]> {
+  const name = visible(relative(root, file.path));
+  if (file.kind === "skill") return [`${name}: a skill, instructions the model may load`];
+  if (file.kind === "mcp")
+    return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file.bytes)];
+  const { env, cwd } = context;
+  const loaded = await loadConfig({ env, flags: { trustProject: true }, cwd, workspaceRoot: root });
+  const keys = showKeys(loaded.settings).filter((shown) => shown.origin === "project");
+  return [`${name}: configuration`, ...keys.map((shown) => `    ${visible(`${shown.key} = ${shown.value}`)}`)];
+}
+
+function mcpLines(bytes: Uint8Array): readonly string[] {
+  try {
+    const parsed = JSON.parse(new TextDecoder().decode(bytes)) as {
+      mcpServers?: Record<string, { command?: unknown; args?: unknown; url?: unknown }>;
+    };
+    return Object.entries(parsed.mcpServers ?? {}).map(([name, server]) => {
+      const args = Array.isArray(server.args) ? server.args.map(String) : [];
+      return `    ${visible(name)}: ${visible([String(server.command ?? server.url ?? "(nothing)"), ...args].join(" "))}`;
+    });
+  } catch {
+    return ["    (it is not valid JSON)"];
+  }
+}
+
+async function confirm(context: CommandContext): Promise<boolean> {
+  if (context.flags.yes) return true;
+  if (stdinKind() !== "terminal" || !context.output.stdout.isTerminal) {
+    throw new UserError('"thndrs trust" asks on a terminal; without one, read the list above and give --yes', EXIT.policy);
+  }
+  // Lazy door: only this question needs clack.
+  const { confirm: ask, isCancel } = await import("@clack/prompts");
+  const answer = await ask({ message: "Trust these files as they are now?", initialValue: false });
+  return !isCancel(answer) && answer;
+}
+
+async function grant(context: CommandContext, store: TrustStore, root: string): Promise<ExitCode> {
+  if (context.env[MARKER_VARIABLE]) throw new UserError("trust is given by a person, not by a command of a run", EXIT.policy);
+  const { stdout } = context.output;
+  const files = await findTrustFiles(root);
+  const waiting: TrustFile[] = [];
+  for (const file of files) if ((await store.state(file.path, file.bytes)) !== "trusted") waiting.push(file);
+  if (waiting.length === 0) {
+    stdout.line(files.length === 0 ? `nothing in ${visible(root)} asks for trust` : "already trusted as it is now");
+    return EXIT.ok;
+  }
+  for (const file of waiting) for (const line of await describe(context, file, root)) stdout.line(line);
+  await stdout.flush();
+  if (!(await confirm(context))) {
+    stdout.line("nothing was trusted");
+    return EXIT.failed;
+  }
+  await store.add(waiting);
+  stdout.line(
+    `trusted: ${waiting.map((file) => visible(relative(root, file.path))).join(", ")} (until the next edit; take it back with "thndrs trust --revoke")`,
+  );
+  return EXIT.ok;
+}
+
+/** @throws UserError: exit 2 for usage and a broken file, exit 3 where nobody could be asked. */
+export async function runTrust(context: CommandContext): Promise<ExitCode> {
+  const { flags, words, env, cwd } = context;
+  if (words.length > 0) throw new UserError("thndrs trust takes no words: it is about the workspace you are in (or --cwd DIR)");
+  if (flags.list && flags.revoke) throw new UserError("--list and --revoke do not go together");
+  const store = openTrust(findHomes(env, cwd).config);
+  if (flags.list) return list(context, store);
+  const { root } = await openWorkspace(cwd);
+  return flags.revoke ? revoke(context, store, root) : grant(context, store, root);
+}

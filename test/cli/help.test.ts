@@ -1,0 +1,113 @@
+/** Help topics: all embedded, none promising a key, flag or command that does not exist. */
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "../../src/cli/args.ts";
+import { COMMANDS, FLAGS, findCommand } from "../../src/cli/flags.ts";
+import { runHelp, topicText } from "../../src/cli/help.ts";
+import { TOPICS } from "../../src/cli/topics.ts";
+import { KEYS, variableOf } from "../../src/config/keys.ts";
+import { makeStage } from "./stage.ts";
+
+test("help lists every topic; each is printed raw in a pipe", async () => {
+  using stage = makeStage();
+  const overview = await stage.play(runHelp, ["help"]);
+  for (const topic of TOPICS) {
+    expect(overview.stdout).toContain(`  ${topic}`);
+    const one = await stage.play(runHelp, ["help", topic]);
+    expect(one).toEqual({ code: 0, stdout: `${topicText(topic).trimEnd()}\n`, stderr: "" });
+    expect(one.stdout).toStartWith("# ");
+  }
+});
+
+test("every file of src/docs is a topic", () => {
+  const files = readdirSync(join(import.meta.dir, "../../src/docs")).map((name) => name.replace(/\.md$/, ""));
+  expect(files.sort()).toEqual([...TOPICS].sort());
+});
+
+test("an unknown topic names the nearest; a command's name shows its usage", async () => {
+  using stage = makeStage();
+  await expect(stage.play(runHelp, ["help", "contxt"])).rejects.toThrow('did you mean "context"?');
+  expect((await stage.play(runHelp, ["help", "doctor"])).stdout).toContain("Usage: thndrs doctor");
+});
+
+const all = TOPICS.map((topic) => [topic, topicText(topic)] as const);
+
+test("topics name no flag that does not exist", () => {
+  const known = new Set(FLAGS.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])]));
+  const foreign = new Set(["acp", "root"]);
+  for (const [topic, text] of all) {
+    for (const [, name = ""] of text.matchAll(/(?<![\w-])--([a-z][a-z-]*)/g)) {
+      expect(known.has(name) || foreign.has(name) ? "" : `${topic}: --${name}`).toBe("");
+    }
+  }
+});
+
+test("commands shown in topics parse", () => {
+  let seen = 0;
+  for (const [topic, text] of all) {
+    for (const [, command = ""] of text.matchAll(/^\s*(?:thndrs|.*\| thndrs)((?: .*)?)$/gm)) {
+      const argv = shellWords(command);
+      if (argv === undefined) continue;
+      seen++;
+      expect(() => parseArgs(argv), `${topic}: thndrs${command}`).not.toThrow();
+    }
+    for (const [, word = ""] of text.matchAll(/`thndrs ([a-z]+)[^`]*`/g)) {
+      expect(findCommand(word)?.name ?? `${topic}: thndrs ${word}`).toBe(word);
+    }
+  }
+  expect(seen).toBeGreaterThan(25);
+});
+
+/** The words of one command line up to a comment, a pipe or a redirection; undefined when it goes on in the next line. */
+function shellWords(line: string): readonly string[] | undefined {
+  if (line.trimEnd().endsWith("\\")) return undefined;
+  const words: string[] = [];
+  for (const [word] of line.matchAll(/"[^"]*"|'[^']*'|[^\s"']+/g)) {
+    if (/^[#|>]/.test(word)) break;
+    words.push(word.replace(/^["']|["']$/g, ""));
+  }
+  return words;
+}
+
+test("the configuration topic names every key and loads as it stands", async () => {
+  using stage = makeStage();
+  const toml = /```toml\n([\s\S]*?)```/.exec(topicText("configuration"))?.[1] ?? "";
+  for (const key of KEYS) expect(toml).toContain(key.name.split(".").at(-1) ?? "");
+  stage.user(toml);
+  const { settings, config } = await stage.load({}, { TEAM: "blue" });
+  const declared = new Set(settings.map((setting) => setting.key));
+  const missing = KEYS.filter((key) => ![...declared].some((name) => matches(key.name, name))).map((key) => key.name);
+  expect(missing).toEqual([]);
+  // What the text shows as a default is the default.
+  stage.user("");
+  const fresh = (await stage.load()).config;
+  for (const room of ["context", "shell", "retry", "compaction"] as const) expect(config[room]).toEqual(fresh[room]);
+  expect(config.stallTimeoutMs).toBe(fresh.stallTimeoutMs);
+});
+
+function matches(pattern: string, key: string): boolean {
+  const parts = pattern.split(".").map((part) => (part === "*" ? '(?:"[^"]*"|[^."]+)' : part));
+  return new RegExp(`^${parts.join("\\.")}$`).test(key);
+}
+
+test("variables named in topics exist", () => {
+  const known = new Set([...KEYS.map(variableOf), "THNDRS_HOME"]);
+  for (const [topic, text] of all) {
+    for (const [name] of text.matchAll(/\bTHNDRS_[A-Z_]*[A-Z]\b/g)) expect(known.has(name) ? "" : `${topic}: ${name}`).toBe("");
+  }
+});
+
+test("C20 the print-mode topic has a job for each CI and the advice on untrusted output", () => {
+  const text = topicText("print-mode");
+  for (const part of ["## GitHub Actions", "## GitLab", "untrusted output", "::stop-commands::"]) expect(text).toContain(part);
+  const jobs = [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = ""]) => Bun.YAML.parse(yaml));
+  expect(jobs).toHaveLength(2);
+});
+
+test("the exit codes topic agrees with the code", async () => {
+  const { EXIT } = await import("../../src/base/user-error.ts");
+  const text = topicText("exit-codes");
+  for (const code of Object.values(EXIT)) expect(text).toMatch(new RegExp(`\\b${code}\\b`));
+  expect(COMMANDS.length).toBeGreaterThan(10);
+});
