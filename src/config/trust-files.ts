@@ -13,7 +13,7 @@ const MAX_SKILLS = 200;
 async function skillFiles(root: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const directory of SKILL_ROOTS) {
-    const glob = new Bun.Glob("{*,*/*,*/*/*}/SKILL.md");
+    const glob = new Bun.Glob("**/SKILL.md");
     try {
       for await (const path of glob.scan({ cwd: join(root, directory), dot: false, followSymlinks: false })) {
         if (found.length >= MAX_SKILLS) return found;
