@@ -54,7 +54,7 @@ function append(events: ProviderEvent[], event: ProviderEvent): void {
 }
 
 /** The responses of a recording, each ending with a stop or failure. Throws UserError that names the line. */
-export function parseRecording(source: string): readonly (readonly ProviderEvent[])[] {
+export function parseRecording(source: string, file = "recording"): readonly (readonly ProviderEvent[])[] {
   const responses: ProviderEvent[][] = [];
   let open: ProviderEvent[] = [];
   let header = false;
@@ -64,7 +64,7 @@ export function parseRecording(source: string): readonly (readonly ProviderEvent
     .entries()) {
     const line = raw.trim();
     if (line === "") continue;
-    const bad = (what: string) => new UserError(`recording, line ${index + 1}: ${what}`);
+    const bad = (what: string) => new UserError(`${file}, line ${index + 1}: ${what}`);
     const value = parseJson(line);
     if (!isObject(value)) throw bad("not a JSON object");
     if (!header) {
@@ -84,8 +84,8 @@ export function parseRecording(source: string): readonly (readonly ProviderEvent
     responses.push(open);
     open = [];
   }
-  if (!header) throw new UserError("the recording is empty");
-  if (open.length > 0) throw new UserError("the last response of the recording has no stop");
+  if (!header) throw new UserError(`${file}: the recording is empty`);
+  if (open.length > 0) throw new UserError(`${file}: the last response has no stop`);
   return responses;
 }
 

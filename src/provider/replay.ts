@@ -9,12 +9,14 @@ import { failure } from "./failure.ts";
 import type { Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { parseRecording } from "./recording.ts";
 
-/** `source` is the text of a recording; throws UserError when it is none. Turns count from 1. */
-export function createReplay(source: string): Provider {
-  const responses = parseRecording(source);
+export { recordingProvider } from "./recording.ts";
+
+/** `source` is the text of a recording, `file` names it in errors; throws UserError when it is none. Turns count from 1. */
+export function createReplay(source: string, file = "recording"): Provider {
+  const responses = parseRecording(source, file);
   let turn = 0;
-  /** Ids of the calls of the last response, as this run knows them. */
-  let expected: readonly string[] = [];
+  /** Ids of the calls of the last response, as this run knows them; undefined where the history may have been rewritten since. */
+  let expected: readonly string[] | undefined = [];
   return {
     name: "replay",
     wire: "replay",
@@ -43,7 +45,8 @@ export function createReplay(source: string): Provider {
         } else if (event.type === "text") yield* pieces(event.text);
         else yield event;
       }
-      if (!side) expected = ids;
+      // A failure and a summary lead to requests whose history is not simply the last one and more.
+      expected = side || response.at(-1)?.type === "failure" ? undefined : ids;
     },
   };
 }
@@ -61,12 +64,12 @@ function runOut(turn: number, length: number): string {
 function misfit(
   request: ProviderRequest,
   response: readonly ProviderEvent[],
-  expected: readonly string[],
+  expected: readonly string[] | undefined,
   turn: number,
 ): string | undefined {
   const results = trailingResults(request.messages);
-  const missing = expected.filter((id) => !results.includes(id));
-  const extra = results.filter((id) => !expected.includes(id));
+  const missing = (expected ?? []).filter((id) => !results.includes(id));
+  const extra = expected === undefined ? [] : results.filter((id) => !expected.includes(id));
   if (missing.length > 0)
     return `turn ${turn} of the recording expects results for ${missing.join(", ")}, which the conversation does not have`;
   if (extra.length > 0) return `turn ${turn} of the recording does not expect results for ${extra.join(", ")}`;
