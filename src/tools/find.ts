@@ -70,6 +70,7 @@ async function list(
   if (!info.isDirectory()) return failed(`${pathText(resolved.relative)} is not a directory. read_file_range reads a file.`);
 
   const base = resolved.relative === "." ? "" : resolved.relative;
+  const filter = { pattern: input.pattern, glob: input.glob, extensions: input.extensions, base };
   const request: ListRequest = {
     root: context.workspace.root,
     base,
@@ -77,10 +78,11 @@ async function list(
     includeIgnored: input.include_ignored ?? false,
     followSymlinks: input.follow_symlinks ?? false,
     maxDepth: input.max_depth,
+    hint: filter,
     signal: context.signal,
   };
   const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
-  const accept = pathFilter({ pattern: input.pattern, glob: input.glob, extensions: input.extensions, base });
+  const accept = pathFilter(filter);
   const found = createFirstPaths(limit, accept);
   const outcome = await listFiles(detectEngines(context.env.PATH, request.root), order, request, found.take);
   const missed = input.pattern === undefined ? undefined : await sayLeftOut(input.pattern, request, found, accept, context);

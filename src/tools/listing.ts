@@ -10,6 +10,7 @@ import { IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
 import { runProcess } from "../base/process.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { fdPattern, type PathFilterInput } from "./path-filter.ts";
 
 export type ListEngine = "fd" | "rg" | "find" | "built-in";
 
@@ -22,6 +23,8 @@ export type ListRequest = {
   readonly includeIgnored: boolean;
   readonly followSymlinks?: boolean;
   readonly maxDepth?: number | undefined;
+  /** What the receiver will keep anyway: lets fd leave out the rest. */
+  readonly hint?: PathFilterInput;
   readonly signal: AbortSignal;
 };
 
@@ -142,12 +145,14 @@ export function isRepository(root: string): boolean {
 }
 
 function fdArguments(request: ListRequest): string[] {
+  const { flags, pattern } = fdPattern(request.hint ?? { base: request.base }, request.includeHidden);
   return [
     ...["--print0", "--type", "f", "--color", "never", "--show-errors", "--no-global-ignore-file", "--exclude", ".git"],
     ...(request.includeHidden ? ["--hidden"] : []),
     ...(request.includeIgnored ? ["--no-ignore"] : ignoreFlags(request)),
     ...(request.maxDepth === undefined ? [] : ["--max-depth", String(request.maxDepth)]),
-    ...["--", "", "./"],
+    ...flags,
+    ...["--", pattern, "./"],
   ];
 }
 
