@@ -1,64 +1,292 @@
 /**
- * The instruction engine's face (context.md C1–C15): chain, mentions, pins, tool touches, changes, compaction, one ledger.
- * No path leads from here to config/, tools/ or provider/ (house rule 7).
+ * The instruction engine (context.md C1–C15): chain, mentions, pins, tool touches, changes, compaction, one ledger.
+ * Owns the order of things; each thing is done in its own file. No path leads from here to config/, tools/ or provider/
+ * (house rule 7).
  */
-import type { Diagnostic, SourceInfo } from "../types/event.ts";
-import type { ContextSettings } from "../types/settings.ts";
+import { realpath } from "node:fs/promises";
+import type { SourceInfo } from "../types/event.ts";
+import { BackgroundIndex } from "./background.ts";
+import { ChangeFinder } from "./changes.ts";
+import type { ContextEngine, ContextOptions, Delivery, Touched } from "./contract.ts";
+import { Deliverer, describe, type Wanted } from "./deliver.ts";
+import { formatContext, formatTouched, formatUpdate, type Piece } from "./format.ts";
+import { type Entry, infoOf, Ledger } from "./ledger.ts";
+import { Places } from "./nested.ts";
+import { PinBoard } from "./pins.ts";
+import { Preparer } from "./prepare.ts";
+import { recentNested, redeliveryText } from "./redelivery.ts";
+import { chainReason, type Resolved, Resolver } from "./resolve.ts";
 
-/** Values for templates (C8). */
-export type TemplateFacts = {
-  readonly model_name: string;
-  readonly model_id: string;
-  readonly session_id: string;
-  readonly current_date: string;
-  readonly is_non_interactive: boolean;
-  readonly supports_vision: boolean;
-  readonly available_tools: readonly string[];
-  readonly available_mcp_servers: readonly string[];
-  readonly available_skills: readonly string[];
-};
+export type { ContextEngine, ContextOptions, Delivery, TemplateFacts, Touched } from "./contract.ts";
 
-export type ContextOptions = {
-  /** Real paths. */
-  readonly root: string;
-  readonly cwd: string;
-  /** The config home (`$THNDRS_HOME` …): global instruction file and allow-list live here. */
-  readonly configHome?: string;
-  /** The user's home directory, if any. */
-  readonly home?: string;
-  readonly settings: ContextSettings;
-  readonly facts: () => TemplateFacts;
-  /** Absolute path of rg or fd for the background index; undefined uses the in-process walker. */
-  readonly indexer?: { readonly kind: "rg" | "fd"; readonly path: string };
-  readonly diagnose: (diagnostic: Diagnostic) => void;
-};
+/** How long a later turn waits for news of nested files that nobody asked about. The first turn never waits. */
+const INDEX_WAIT_MS = 150;
+/** Nested files that came or went are listed up to here; then counted. */
+const MAX_LISTED_NEWS = 20;
+const NOTHING: Delivery = { text: "", sources: [] };
 
-/** Text for the conversation, and the sources it made visible. `text` is "" when there is nothing to say. */
-export type Delivery = { readonly text: string; readonly sources: readonly SourceInfo[] };
+class Engine implements ContextEngine {
+  readonly #options: ContextOptions;
+  readonly #ledger = new Ledger();
+  readonly #preparer: Preparer;
+  readonly #resolver: Resolver;
+  readonly #deliverer: Deliverer;
+  readonly #changes: ChangeFinder;
+  readonly #index: BackgroundIndex;
+  readonly #places: Places;
+  readonly #pins: PinBoard;
+  #cwd: string;
+  #home: string | undefined;
+  #started = false;
+  #turns = 0;
+  #recorded: readonly { readonly path: string; readonly contentHash: string }[] = [];
+  /** Calls run one after the other: parallel tool calls claim a file once (C9.4). */
+  #queue: Promise<unknown> = Promise.resolve();
 
-export interface ContextEngine {
-  /** C3, C9.2: the chain as `<project_context>` for the first message. Also starts the background index (never awaited here). */
-  start(): Promise<Delivery>;
-  /**
-   * C4, C9.3, C9.5, C10: called at each turn boundary before the user message is built: changes, mentions, pins.
-   * The text goes at the head of that user message.
-   */
-  turn(prompt: string): Promise<Delivery>;
-  /** C4, C9.4: called once after each tool batch result is capped; text goes at the end of that call's result. */
-  touched(paths: readonly { readonly path: string; readonly kind: string; readonly completeHash?: string }[]): Promise<Delivery>;
-  /** C4: pins govern every later turn. Paths as a person wrote them. */
-  pin(path: string): Promise<{ readonly ok: boolean; readonly message: string }>;
-  unpin(path: string): { readonly ok: boolean; readonly message: string };
-  /** C3: `/cd`. */
-  changeDirectory(cwd: string): void;
-  /** C10: hashes recorded by an earlier run, compared with disk at the next `turn`. */
-  resumed(sources: readonly { readonly path: string; readonly contentHash: string }[]): void;
-  /** C11. `retained`: sources whose complete current text the kept tail holds. Returns what to re-deliver. */
-  compacted(retained: readonly { readonly path: string; readonly contentHash: string }[]): Promise<Delivery>;
-  /** Waits for the background index. */
-  indexed(): Promise<void>;
-  /** The ledger now: every known source and its state. */
-  sources(): readonly SourceInfo[];
-  /** Stops the index's child process, if any. */
-  close(): void;
+  constructor(options: ContextOptions) {
+    this.#options = options;
+    this.#cwd = options.cwd;
+    this.#preparer = new Preparer(options);
+    this.#resolver = new Resolver(options, this.#ledger, this.#preparer);
+    this.#deliverer = new Deliverer(options, this.#ledger, this.#preparer);
+    this.#changes = new ChangeFinder(options, this.#ledger, this.#resolver);
+    this.#index = new BackgroundIndex(options, this.#ledger, this.#resolver, this.#preparer);
+    this.#places = new Places(options.root);
+    this.#pins = new PinBoard(options.root, options.home);
+  }
+
+  start(): Promise<Delivery> {
+    return this.#alone(async () => {
+      const pieces = await this.#startChain();
+      return delivery(formatContext(pieces), pieces);
+    });
+  }
+
+  turn(prompt: string): Promise<Delivery> {
+    return this.#alone(async () => {
+      const opening = this.#started ? [] : await this.#startChain();
+      const update = await this.#update();
+      const named = await this.#named(prompt);
+      this.#turns++;
+      const texts = [formatContext(opening), update.text, formatContext(named)].filter((text) => text !== "");
+      return delivery(texts.join("\n\n"), [...opening, ...update.pieces, ...named]);
+    });
+  }
+
+  touched(paths: readonly Touched[], batch: readonly Touched[] = []): Promise<Delivery> {
+    return this.#alone(async () => {
+      if (this.#nestedOff()) return NOTHING;
+      const complete = new Map<string, string>();
+      for (const touch of [...paths, ...batch]) if (touch.completeHash) complete.set(touch.path, touch.completeHash);
+      this.#claimReads(complete);
+      const wanted: Wanted[] = [];
+      for (const { directory, path } of await this.#places.touched(paths.map((touch) => touch.path))) {
+        const found = await this.#nestedAt(directory, `touched by a tool: ${path}`);
+        if (!found || wanted.some((other) => other.entry === found.entry)) continue;
+        if (complete.get(found.entry.path) === found.file.contentHash) this.#claimRead(found.entry);
+        else wanted.push(found);
+      }
+      this.#bumpUse(paths);
+      const pieces = await this.#deliverer.deliver(broadToClose(wanted), this.#cwd);
+      return delivery(formatTouched(pieces), pieces);
+    });
+  }
+
+  pin(path: string): Promise<{ readonly ok: boolean; readonly message: string }> {
+    return this.#alone(async () => this.#pins.pin(path, this.#cwd), {
+      ok: false,
+      message: "Project context is off (--no-context).",
+    });
+  }
+
+  unpin(path: string): { readonly ok: boolean; readonly message: string } {
+    return this.#pins.unpin(path, this.#cwd);
+  }
+
+  changeDirectory(cwd: string): void {
+    this.#cwd = cwd;
+  }
+
+  resumed(sources: readonly { readonly path: string; readonly contentHash: string }[]): void {
+    this.#recorded = [...new Map(sources.map((source) => [source.path, source])).values()];
+  }
+
+  compacted(retained: readonly { readonly path: string; readonly contentHash: string }[]): Promise<Delivery> {
+    return this.#alone(async () => {
+      const used = this.#ledger.claimed();
+      this.#ledger.clearClaims();
+      this.#deliverer.reset();
+      this.#places.forget();
+      const chain = await this.#resolver.chain(this.#cwd);
+      this.#started = true;
+      this.#changes.remember(chain);
+      const wanted = [...this.#chainWanted(chain), ...(await this.#changes.unreadable(used))];
+      const kept = new Set(retained.map(({ path, contentHash }) => `${path}\0${contentHash}`));
+      for (const entry of recentNested(used, chain)) {
+        const found = await this.#resolver.directory(entry.place);
+        if (found?.entry !== entry) continue;
+        describe(entry, found.file);
+        if (kept.has(`${entry.path}\0${found.file.contentHash}`))
+          this.#claimRead(entry, "complete in the kept part of the conversation");
+        else wanted.push({ ...found, cap: this.#options.settings.maxDiscoveredChars, reason: "in recent use before compaction" });
+      }
+      const pieces = await this.#deliverer.deliver(wanted, this.#cwd);
+      const others = redeliveryText(this.#ledger);
+      return delivery(formatContext(pieces, others), pieces);
+    });
+  }
+
+  async indexed(): Promise<void> {
+    await this.#index.settled();
+  }
+
+  sources(): readonly SourceInfo[] {
+    return this.#options.settings.enabled ? this.#ledger.list() : [];
+  }
+
+  close(): void {
+    this.#index.close();
+  }
+
+  #alone(work: () => Promise<Delivery>): Promise<Delivery>;
+  #alone<T>(work: () => Promise<T>, off: T): Promise<T>;
+  #alone<T>(work: () => Promise<T>, off: T | Delivery = NOTHING): Promise<T | Delivery> {
+    if (!this.#options.settings.enabled) return Promise.resolve(off);
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+
+  /** C4: in the home directory, nested discovery is off. */
+  #nestedOff(): boolean {
+    return this.#home !== undefined && this.#cwd === this.#home;
+  }
+
+  async #startChain(): Promise<Piece[]> {
+    this.#started = true;
+    const { home } = this.#options;
+    this.#home = home === undefined ? undefined : await realpath(home).catch(() => home);
+    const chain = await this.#resolver.chain(this.#cwd);
+    this.#changes.remember(chain);
+    const pieces = await this.#deliverer.deliver(this.#chainWanted(chain), this.#cwd);
+    if (!this.#nestedOff()) this.#index.begin(this.#cwd);
+    return pieces;
+  }
+
+  #chainWanted(chain: readonly Resolved[]): Wanted[] {
+    return chain.map((found) => ({ ...found, cap: this.#options.settings.maxChars, reason: chainReason(found.entry) }));
+  }
+
+  /** C3, C10: what changed since it was sent, as `<project_context_update>`. */
+  async #update(): Promise<{ readonly text: string; readonly pieces: readonly Piece[] }> {
+    const recorded = this.#recorded;
+    this.#recorded = [];
+    const found = [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
+    for (const { path, contentHash } of recorded) found.push(await this.#changes.recorded(path, contentHash));
+    const appeared: Wanted[] = [];
+    for (const directory of await this.#places.changedSince()) appeared.push(...(await this.#changes.appeared(directory)));
+    const wanted = unique([...found.flatMap((part) => part.wanted), ...appeared]);
+    const sent = await this.#deliverer.deliver(wanted, this.#cwd);
+    const notes = found.flatMap((part) => part.notes);
+    const news = await this.#news();
+    const pieces = [...sent, ...notes, ...news.pieces];
+    // Unchanged members are listed to show the chain's order; alone they say nothing.
+    if (pieces.every((piece) => piece.status === "unchanged" && piece.note === undefined) && news.notes.length === 0) {
+      return { text: "", pieces: [] };
+    }
+    return { text: formatUpdate(pieces, news.notes), pieces: sent };
+  }
+
+  /** Nested files that came or went without being in use: named, not sent. */
+  async #news(): Promise<{ readonly pieces: readonly Piece[]; readonly notes: readonly string[] }> {
+    if (this.#nestedOff()) return { pieces: [], notes: [] };
+    if (this.#turns > 0) {
+      this.#index.begin(this.#cwd);
+      if (this.#index.isQuick(INDEX_WAIT_MS)) await this.#index.settled(INDEX_WAIT_MS);
+    }
+    const { added, removed } = this.#index.take();
+    const fresh = added.filter((entry) => entry.claim === undefined);
+    for (const entry of fresh) this.#changes.tell("added", entry);
+    for (const entry of removed) this.#changes.tell("removed", entry);
+    const piece =
+      (status: "added" | "removed") =>
+      (entry: Entry): Piece => ({ info: infoOf(entry), status });
+    const pieces = [
+      ...fresh.filter((entry) => entry.state === "candidate").map(piece("added")),
+      ...removed.map(piece("removed")),
+    ];
+    const more = pieces.length - MAX_LISTED_NEWS;
+    return { pieces: pieces.slice(0, MAX_LISTED_NEWS), notes: more > 0 ? [`… and ${more} more that are not in use.`] : [] };
+  }
+
+  /** C4: files that the prompt names or a pin governs, and that the conversation does not hold yet. */
+  async #named(prompt: string): Promise<Piece[]> {
+    if (this.#nestedOff()) return [];
+    const wanted: Wanted[] = [];
+    const chain = this.#resolver.chainDirectories(this.#cwd);
+    const named = await this.#places.mentioned(prompt, this.#cwd, this.#options.home);
+    for (const { directory, why } of [...named, ...(await this.#pins.places())]) {
+      for (const place of this.#places.governing(directory)) {
+        if (chain.has(place)) continue;
+        const found = await this.#nestedAt(place, why);
+        if (found) wanted.push(found);
+      }
+    }
+    return await this.#deliverer.deliver(broadToClose(unique(wanted)), this.#cwd);
+  }
+
+  /** The file of one nested directory, if the conversation does not hold it; if it does, it has been used once more. */
+  async #nestedAt(directory: string, reason: string): Promise<Wanted | undefined> {
+    const found = await this.#resolver.directory(directory);
+    if (!found) return undefined;
+    if (found.entry.claim?.kind === "text" || found.entry.claim?.hash === found.file.contentHash) {
+      this.#ledger.use(found.entry);
+      return undefined;
+    }
+    return { ...found, cap: this.#options.settings.maxDiscoveredChars, reason };
+  }
+
+  #claimReads(complete: ReadonlyMap<string, string>): void {
+    for (const [path, hash] of complete) {
+      const entry = this.#ledger.get(path);
+      if (entry && entry.contentHash === hash && entry.claim?.kind !== "text" && entry.state !== "blocked")
+        this.#claimRead(entry);
+    }
+  }
+
+  /** C9.4, C11: the conversation holds the file because it was read whole. */
+  #claimRead(entry: Entry, reason = "read whole by the model"): void {
+    entry.claim = { hash: entry.contentHash, kind: "text" };
+    entry.state = "visible";
+    entry.truncated = false;
+    entry.reason = reason;
+    this.#ledger.use(entry);
+  }
+
+  /** A file is in use while tools work under its directory, also where the walk has been before (C11). */
+  #bumpUse(paths: readonly Touched[]): void {
+    const claimed = this.#ledger.claimed().filter((entry) => entry.origin === "nested");
+    for (const entry of claimed) if (paths.some(({ path }) => path.startsWith(`${entry.place}/`))) this.#ledger.use(entry);
+  }
+}
+
+function delivery(text: string, pieces: readonly Piece[]): Delivery {
+  const sources = pieces.map((piece) => piece.info).filter((info) => info.state === "visible" || info.state === "path_only");
+  return { text, sources };
+}
+
+function unique(wanted: readonly Wanted[]): Wanted[] {
+  const seen = new Set<Entry>();
+  return wanted.filter((item) => !seen.has(item.entry) && seen.add(item.entry));
+}
+
+/** C4: closest wins, and comes last. */
+function broadToClose(wanted: readonly Wanted[]): Wanted[] {
+  const depth = (item: Wanted): number => item.entry.place.split("/").length;
+  return [...wanted].sort((a, b) => depth(a) - depth(b) || (a.entry.path < b.entry.path ? -1 : 1));
+}
+
+/** Opens the engine of one conversation. Nothing is read before `start()` or `turn()`. */
+export function openContext(options: ContextOptions): ContextEngine {
+  return new Engine(options);
 }

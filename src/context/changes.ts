@@ -1,0 +1,261 @@
+/**
+ * What changed on disk since it was sent (C10). Compares, tells the person, and says what is wanted again.
+ * Refuses: reading directories itself (resolve.ts), wording for the model (format.ts).
+ */
+import { lstat } from "node:fs/promises";
+import type { ContextOptions } from "./contract.ts";
+import { describe, type Wanted } from "./deliver.ts";
+import type { Piece } from "./format.ts";
+import { type Entry, infoOf, type Ledger } from "./ledger.ts";
+import { loadFile } from "./load.ts";
+import { isInside } from "./places.ts";
+import type { OnDisk } from "./prepare.ts";
+import { chainReason, type Resolved, type Resolver } from "./resolve.ts";
+
+/** What a comparison found: files to send, and elements that carry no text. */
+export type Changes = { readonly wanted: Wanted[]; readonly notes: Piece[] };
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
+}
+
+export class ChangeFinder {
+  readonly #options: ContextOptions;
+  readonly #ledger: Ledger;
+  readonly #resolver: Resolver;
+  /** Paths of the chain as last delivered. */
+  #chain: readonly string[] = [];
+
+  constructor(options: ContextOptions, ledger: Ledger, resolver: Resolver) {
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#resolver = resolver;
+  }
+
+  /** The chain that was just delivered. */
+  remember(chain: readonly Resolved[]): void {
+    this.#chain = chain.map(({ entry }) => entry.path);
+  }
+
+  tell(kind: "changed" | "added" | "removed", entry: { readonly path: string }, more = ""): void {
+    const severity = kind === "added" ? "info" : "warning";
+    const message = `${entry.path}: instruction file ${kind}${more}`;
+    this.#options.diagnose({ severity, code: `context_${kind}`, path: entry.path, message });
+  }
+
+  /** C3, C10: the chain's members and their contents. Everything unchanged: nothing. */
+  async chain(cwd: string): Promise<Changes> {
+    const now = await this.#resolver.chain(cwd);
+    const before = this.#chain;
+    const paths = now.map(({ entry }) => entry.path);
+    const wanted = now.flatMap((found) => this.#compare(found, this.#options.settings.maxChars, chainReason(found.entry)));
+    const notes: Piece[] = [];
+    for (const path of before.filter((path) => !paths.includes(path))) {
+      const entry = this.#ledger.get(path);
+      if (entry) notes.push(...(await this.#left(entry, cwd)));
+    }
+    const kept = before.filter((path) => this.#stays(path, paths));
+    this.#chain = kept.length === 0 ? paths : merge(before, paths, new Set(kept));
+    if (wanted.length === 0 && notes.length === 0) return { wanted, notes };
+    // The updated chain is delivered whole; what did not change, as metadata.
+    if (wanted.some((item) => item.status === "added") || notes.length > 0) notes.push(...this.#unchanged(now, wanted));
+    return { wanted, notes };
+  }
+
+  /** An unreadable member keeps its last good text and its place (C5). */
+  #stays(path: string, now: readonly string[]): boolean {
+    const entry = this.#ledger.get(path);
+    return !now.includes(path) && entry?.claim !== undefined && entry.reason.startsWith("kept");
+  }
+
+  #unchanged(now: readonly Resolved[], wanted: readonly Wanted[]): Piece[] {
+    const sent = new Set(wanted.map((item) => item.entry));
+    return now
+      .filter(({ entry }) => !sent.has(entry) && entry.claim !== undefined)
+      .map(({ entry }): Piece => ({ info: infoOf(entry), status: "unchanged" }));
+  }
+
+  #compare({ entry, file }: Resolved, cap: number, reason: string): Wanted[] {
+    if (entry.claim?.hash === file.contentHash) {
+      entry.stamp = file.stamp;
+      if (entry.reason.startsWith("kept")) entry.reason = reason;
+      return [];
+    }
+    const status = entry.claim ? "changed" : "added";
+    // A blocked or unreadable file is looked at again each turn; it is news only when its content is.
+    if (entry.state !== "blocked" || entry.contentHash !== file.contentHash) this.tell(status, entry);
+    return [{ entry, file, cap, reason, status }];
+  }
+
+  /** A former member of the chain: gone, unreadable now, or merely not on the way to the new working directory. */
+  async #left(entry: Entry, cwd: string): Promise<Piece[]> {
+    if (entry.claim === undefined) return [];
+    const stillThere = await exists(entry.path);
+    if (stillThere && !this.#resolver.chainDirectories(cwd).has(entry.place)) {
+      entry.origin = "nested";
+      entry.reason = "was in the chain of an earlier working directory";
+      return [
+        {
+          info: infoOf(entry),
+          status: "unchanged",
+          note: "No longer in the chain of the working directory; it still governs its own scope.",
+        },
+      ];
+    }
+    return await this.#goneOrUnreadable(entry);
+  }
+
+  async #goneOrUnreadable(entry: Entry): Promise<Piece[]> {
+    const file = await loadFile(entry.path, (real) => isInside(entry.confine, real));
+    if (file.kind === "refused") {
+      if (!entry.reason.startsWith("kept")) {
+        entry.reason = `kept as last read: ${file.message}`;
+        this.#options.diagnose({
+          severity: "warning",
+          code: "context_unreadable",
+          path: entry.path,
+          message: `${entry.path}: ${file.message}; its last good text is kept`,
+        });
+      }
+      return [];
+    }
+    const why =
+      file.kind === "missing"
+        ? ""
+        : file.kind === "empty"
+          ? " (it is empty now)"
+          : " (another file of its directory takes its place)";
+    this.tell("removed", entry, why);
+    entry.claim = undefined;
+    entry.state = "removed";
+    entry.reason = why === "" ? "it is gone from disk" : why.slice(2, -1);
+    return [{ info: infoOf(entry), status: "removed" }];
+  }
+
+  /** C10: nested files and links that the conversation holds. */
+  async claimed(): Promise<Changes> {
+    const wanted: Wanted[] = [];
+    const notes: Piece[] = [];
+    const chain = new Set(this.#chain);
+    for (const entry of this.#ledger.claimed()) {
+      if (chain.has(entry.path) || entry.claim === undefined) continue;
+      const file = await loadFile(entry.path, (real) => isInside(entry.confine, real));
+      if (file.kind === "text" || file.kind === "large") {
+        if (entry.origin !== "link" && (await this.#superseded(entry, wanted, notes))) continue;
+        if (entry.reason.startsWith("kept")) entry.reason = "readable again";
+        wanted.push(...this.#compare({ entry, file }, this.#capOf(entry), entry.reason));
+        continue;
+      }
+      notes.push(...(await this.#goneOrUnreadable(entry)));
+      if (entry.claim === undefined && entry.origin === "nested") await this.#successor(entry.place, wanted);
+    }
+    return { wanted, notes };
+  }
+
+  /** A name that comes earlier in C2 has appeared beside a nested file. */
+  async #superseded(entry: Entry, wanted: Wanted[], notes: Piece[]): Promise<boolean> {
+    const now = await this.#resolver.directory(entry.place);
+    if (!now || now.entry === entry) return false;
+    this.tell("removed", entry, " (another file of its directory takes its place)");
+    entry.claim = undefined;
+    entry.state = "removed";
+    entry.reason = "another file of its directory takes its place";
+    notes.push({ info: infoOf(entry), status: "removed" });
+    wanted.push(...this.#compare(now, this.#options.settings.maxDiscoveredChars, "takes the place of another file"));
+    return true;
+  }
+
+  async #successor(directory: string, wanted: Wanted[]): Promise<void> {
+    const now = await this.#resolver.directory(directory);
+    if (now && now.entry.claim === undefined)
+      wanted.push(...this.#compare(now, this.#options.settings.maxDiscoveredChars, "takes the place of another file"));
+  }
+
+  /** Links keep the cap of the file that links them. */
+  #capOf(entry: Entry): number {
+    const { maxChars, maxDiscoveredChars } = this.#options.settings;
+    let from: Entry | undefined = entry;
+    for (let hops = 0; from?.linkedFrom !== undefined && hops < 8; hops++) from = this.#ledger.get(from.linkedFrom);
+    return from && this.#chain.includes(from.path) ? maxChars : maxDiscoveredChars;
+  }
+
+  /** C5: files that were sent and cannot be read at the moment, with their last good text. */
+  async unreadable(held: readonly Entry[]): Promise<Wanted[]> {
+    const wanted: Wanted[] = [];
+    for (const entry of held) {
+      const text = entry.lastText;
+      if (text === undefined || entry.stamp === undefined) continue;
+      const now = await loadFile(entry.path, (real) => isInside(entry.confine, real));
+      if (now.kind !== "refused") continue;
+      const { path, stamp, contentHash, byteCount } = entry;
+      const file: OnDisk = { kind: "text", path, identity: "", stamp, contentHash, byteCount, uid: 0, mode: 0, text };
+      wanted.push({ entry, file, cap: text.length, reason: `kept as last read: ${now.message}` });
+    }
+    return wanted;
+  }
+
+  /** A directory looked at before without finding a file, where one has appeared since. */
+  async appeared(directory: string): Promise<Wanted[]> {
+    const now = await this.#resolver.directory(directory);
+    if (!now || now.entry.claim !== undefined) return [];
+    return this.#compare(now, this.#options.settings.maxDiscoveredChars, "appeared in a directory in use");
+  }
+
+  /** C10, on resume: one recorded source against the disk. Files outside the workspace are compared by the chain alone. */
+  async recorded(path: string, hash: string): Promise<Changes> {
+    const entry = this.#ledger.get(path);
+    if (entry?.claim !== undefined) {
+      if (entry.contentHash === hash) return { wanted: [], notes: [] };
+      this.tell("changed", entry, " since the recorded run");
+      return {
+        wanted: [],
+        notes: [
+          { info: infoOf(entry), status: "changed", note: "Changed since the earlier run; its current text stands above." },
+        ],
+      };
+    }
+    if (!isInside(this.#options.root, path)) return { wanted: [], notes: [] };
+    return await this.#recordedNested(path, hash);
+  }
+
+  async #recordedNested(path: string, hash: string): Promise<Changes> {
+    const { root, settings } = this.#options;
+    const file: OnDisk | { kind: string } = await loadFile(path, (real) => isInside(root, real));
+    const directory = path.slice(0, path.lastIndexOf("/")) || "/";
+    const known = settings.filenames.some((name) => name.toLowerCase() === path.slice(directory.length + 1).toLowerCase());
+    if (!isOnDisk(file)) {
+      this.tell("removed", { path }, " since the recorded run");
+      const info = {
+        path,
+        scope: ".",
+        origin: "nested",
+        contentHash: "",
+        byteCount: 0,
+        truncated: false,
+        state: "removed",
+        reason: "",
+      } as const;
+      return { wanted: [], notes: [{ info, status: "removed" }] };
+    }
+    // Only what discovery itself would deliver: a log is no authority to read any file it names.
+    const found = known ? await this.#resolver.directory(directory) : undefined;
+    if (found?.entry.path !== file.path) return { wanted: [], notes: [] };
+    describe(found.entry, found.file);
+    const changed = file.contentHash !== hash;
+    if (changed) this.tell("changed", found.entry, " since the recorded run");
+    const status = changed ? ("changed" as const) : undefined;
+    const reason = "in use in the resumed run";
+    return { wanted: [{ ...found, cap: settings.maxDiscoveredChars, reason, ...(status && { status }) }], notes: [] };
+  }
+}
+
+function isOnDisk(file: OnDisk | { readonly kind: string }): file is OnDisk {
+  return file.kind === "text" || file.kind === "large";
+}
+
+/** The new chain with the kept members at their old places. */
+function merge(before: readonly string[], now: readonly string[], kept: ReadonlySet<string>): string[] {
+  const merged: string[] = [...now];
+  for (const [at, path] of before.entries()) if (kept.has(path)) merged.splice(Math.min(at, merged.length), 0, path);
+  return merged;
+}

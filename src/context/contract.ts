@@ -1,0 +1,75 @@
+/**
+ * The shapes of the instruction engine (context.md C1–C15): what it is given, what it answers.
+ * Refuses: behaviour. Outsiders import these from engine.ts.
+ */
+import type { Diagnostic, SourceInfo } from "../types/event.ts";
+import type { ContextSettings } from "../types/settings.ts";
+
+/** Values for templates (C8). `model_id` is the provider's name. */
+export type TemplateFacts = {
+  readonly model_name: string;
+  readonly model_id: string;
+  readonly session_id: string;
+  readonly current_date: string;
+  readonly is_non_interactive: boolean;
+  readonly supports_vision: boolean;
+  readonly available_tools: readonly string[];
+  readonly available_mcp_servers: readonly string[];
+  readonly available_skills: readonly string[];
+};
+
+export type ContextOptions = {
+  /** Real paths. */
+  readonly root: string;
+  readonly cwd: string;
+  /** The config home (`$THNDRS_HOME` …): global instruction file and allow-list live here. */
+  readonly configHome?: string;
+  /** The user's home directory, if any. */
+  readonly home?: string;
+  readonly settings: ContextSettings;
+  readonly facts: () => TemplateFacts;
+  /**
+   * Absolute path of rg or fd. Accepted and not used: the in-process walker reads directories only, which measured faster
+   * than listing every file through a child process, and it sees linked instruction files, which `rg --files` does not.
+   */
+  readonly indexer?: { readonly kind: "rg" | "fd"; readonly path: string };
+  readonly diagnose: (diagnostic: Diagnostic) => void;
+};
+
+/**
+ * Text for the conversation, and the sources it made visible (or named, `path_only`). `text` is "" when there is nothing
+ * to say; it neither begins nor ends with a blank line: the caller puts one between it and its neighbour.
+ */
+export type Delivery = { readonly text: string; readonly sources: readonly SourceInfo[] };
+
+export type Touched = { readonly path: string; readonly kind: string; readonly completeHash?: string };
+
+export interface ContextEngine {
+  /** C3, C9.2: the chain as `<project_context>` for the first message. Also starts the background index (never awaited here). */
+  start(): Promise<Delivery>;
+  /**
+   * C4, C9.3, C9.5, C10: called at each turn boundary before the user message is built: changes, mentions, pins.
+   * The text goes at the head of that user message.
+   */
+  turn(prompt: string): Promise<Delivery>;
+  /**
+   * C4, C9.4: called once after each tool batch result is capped; text goes at the end of that call's result.
+   * `batch`: what the other calls of the same batch touched; a file one of them read whole is not sent beside it.
+   */
+  touched(paths: readonly Touched[], batch?: readonly Touched[]): Promise<Delivery>;
+  /** C4: pins govern every later turn. Paths as a person wrote them. */
+  pin(path: string): Promise<{ readonly ok: boolean; readonly message: string }>;
+  unpin(path: string): { readonly ok: boolean; readonly message: string };
+  /** C3: `/cd`. */
+  changeDirectory(cwd: string): void;
+  /** C10: hashes recorded by an earlier run, compared with disk at the next `turn`. */
+  resumed(sources: readonly { readonly path: string; readonly contentHash: string }[]): void;
+  /** C11. `retained`: sources whose complete current text the kept tail holds. Returns what to re-deliver. */
+  compacted(retained: readonly { readonly path: string; readonly contentHash: string }[]): Promise<Delivery>;
+  /** Waits for the background index. */
+  indexed(): Promise<void>;
+  /** The ledger now: every known source and its state. `contentHash` is "" where the file could not be read. */
+  sources(): readonly SourceInfo[];
+  /** Stops the index. */
+  close(): void;
+}

@@ -1,0 +1,63 @@
+/**
+ * The chain (C3): global, ancestors above the root, root, down to the working directory. Refuses: anything below or beside it.
+ */
+import { dirname } from "node:path";
+import type { SourceOrigin } from "../types/event.ts";
+import { type Found, findInDirectory } from "./load.ts";
+import { scopeOf, upTo } from "./places.ts";
+
+export type ChainPlace = {
+  readonly directory: string;
+  readonly origin: SourceOrigin;
+  readonly scope: string;
+  /** Where links of the file may lead. */
+  readonly confine: string;
+};
+
+export type ChainPlaces = {
+  readonly root: string;
+  readonly cwd: string;
+  readonly configHome?: string;
+  readonly ancestors: boolean;
+};
+
+/** Directories of the chain, least specific first. A directory appears once, at its first place. */
+export function chainPlaces(where: ChainPlaces): ChainPlace[] {
+  const { root, cwd, configHome } = where;
+  const places: ChainPlace[] = [];
+  if (configHome !== undefined) places.push({ directory: configHome, origin: "global", scope: "~", confine: configHome });
+  if (where.ancestors && dirname(root) !== root) {
+    for (const directory of upTo("/", dirname(root)).reverse()) {
+      places.push({ directory, origin: "ancestor", scope: directory, confine: root });
+    }
+  }
+  places.push({ directory: root, origin: "root", scope: ".", confine: root });
+  for (const directory of upTo(root, cwd).reverse()) {
+    if (directory !== root) places.push({ directory, origin: "cwd", scope: scopeOf(root, directory), confine: root });
+  }
+  const seen = new Set<string>();
+  return places.filter((place) => !seen.has(place.directory) && seen.add(place.directory));
+}
+
+/** C3: an ancestor's file counts only when it is the user's or root's and nobody else may write it. */
+function distrust(file: { readonly uid: number; readonly mode: number }): string | undefined {
+  const user = process.getuid?.();
+  if (user === undefined) return undefined;
+  if (file.uid !== user && file.uid !== 0) return "it lies above the workspace and belongs to another user";
+  if ((file.mode & 0o002) !== 0) return "it lies above the workspace and anybody may write it";
+  return undefined;
+}
+
+export type ChainFound = Found & { readonly place: ChainPlace };
+
+/** Reads the chain in parallel; answers in chain order. */
+export async function readChain(where: ChainPlaces, filenames: readonly string[]): Promise<ChainFound[]> {
+  return await Promise.all(
+    chainPlaces(where).map(async (place): Promise<ChainFound> => {
+      const found = await findInDirectory(place.directory, filenames, place.confine);
+      const reason = place.origin === "ancestor" && found.file ? distrust(found.file) : undefined;
+      if (reason === undefined || !found.file) return { ...found, place };
+      return { place, refused: [...found.refused, { path: found.file.path, message: reason }] };
+    }),
+  );
+}

@@ -1,0 +1,110 @@
+/**
+ * The index of nested instruction files (C4): walks directories below the root, in the background, within bounds.
+ * Refuses: reading what it finds, entering links, directories that hold other people's or generated files.
+ */
+import type { Dirent } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { enterDirectory, type IgnoreLevel, isIgnored } from "../base/ignore-rules.ts";
+import { matchNames } from "./load.ts";
+import { isSkippedName } from "./places.ts";
+
+const MAX_DIRECTORIES = 100_000;
+const MAX_FILES = 10_000;
+const MAX_DEPTH = 128;
+const PARALLEL = 16;
+
+export type IndexedDirectory = {
+  readonly directory: string;
+  /** Names to try there, ignored ones left out. */
+  readonly names: readonly string[];
+};
+
+export type IndexResult = {
+  readonly found: readonly IndexedDirectory[] /** A bound was met: the list may be short. */;
+  readonly bounded: boolean;
+};
+
+type Step = {
+  readonly directory: string;
+  readonly relative: string;
+  readonly level: IgnoreLevel | undefined;
+  readonly depth: number;
+};
+
+/** A linked worktree holds the same tracked files again: its own session serves them (A04). Submodules are walked. */
+async function isLinkedWorktree(directory: string, entries: readonly Dirent[]): Promise<boolean> {
+  const git = entries.find((entry) => entry.name === ".git");
+  if (!git?.isFile()) return false;
+  const text = await readFile(join(directory, ".git"), "utf8").catch(() => "");
+  return /^gitdir:.*[/\\]worktrees[/\\][^/\\]+\s*$/m.test(text.slice(0, 4096));
+}
+
+class Walk {
+  readonly found: IndexedDirectory[] = [];
+  bounded = false;
+  #directories = 0;
+  readonly #queue: Step[];
+  readonly #root: string;
+  readonly #filenames: readonly string[];
+  readonly #signal: AbortSignal;
+
+  constructor(root: string, filenames: readonly string[], signal: AbortSignal) {
+    this.#root = root;
+    this.#filenames = filenames;
+    this.#signal = signal;
+    this.#queue = [{ directory: root, relative: "", level: undefined, depth: 0 }];
+  }
+
+  /** One of several that empty the queue; ends when nothing is queued and nobody is reading. */
+  async run(): Promise<void> {
+    const reading = new Set<Promise<void>>();
+    while ((this.#queue.length > 0 || reading.size > 0) && !this.#signal.aborted) {
+      while (this.#queue.length > 0 && reading.size < PARALLEL) {
+        const step = this.#queue.pop();
+        if (!step || !this.#admits()) continue;
+        const work: Promise<void> = this.#read(step).finally(() => reading.delete(work));
+        reading.add(work);
+      }
+      if (reading.size > 0) await Promise.race(reading);
+    }
+    await Promise.all(reading);
+  }
+
+  #admits(): boolean {
+    this.#directories++;
+    if (this.#directories <= MAX_DIRECTORIES && this.found.length < MAX_FILES) return true;
+    this.bounded = true;
+    return false;
+  }
+
+  async #read(step: Step): Promise<void> {
+    const entries = await readdir(step.directory, { withFileTypes: true }).catch(() => undefined);
+    if (!entries || this.#signal.aborted) return;
+    if (step.depth > 0 && (await isLinkedWorktree(step.directory, entries))) return;
+    const dotted = new Set(entries.filter((entry) => entry.name.startsWith(".")).map((entry) => entry.name));
+    const level = enterDirectory(this.#root, step.relative, step.level, undefined, (name) => dotted.has(name));
+    const prefix = step.relative === "" ? "" : `${step.relative}/`;
+    for (const entry of entries) {
+      if (!entry.isDirectory() || entry.name.startsWith(".") || isSkippedName(entry.name)) continue;
+      this.#enqueue(step, level, entry.name, prefix);
+    }
+    const all = entries.map((entry) => entry.name);
+    const names = matchNames(all, this.#filenames).filter((name) => !isIgnored(level, `${prefix}${name}`, false));
+    if (names.length > 0) this.found.push({ directory: step.directory, names });
+  }
+
+  #enqueue(step: Step, level: IgnoreLevel, name: string, prefix: string): void {
+    const relative = `${prefix}${name}`;
+    if (isIgnored(level, relative, true)) return;
+    if (step.depth >= MAX_DEPTH) this.bounded = true;
+    else this.#queue.push({ directory: join(step.directory, name), relative, level, depth: step.depth + 1 });
+  }
+}
+
+/** Directories below and including `root` that hold instruction files. Ends early, without an error, when aborted. */
+export async function indexDirectories(root: string, filenames: readonly string[], signal: AbortSignal): Promise<IndexResult> {
+  const walk = new Walk(root, filenames, signal);
+  await walk.run();
+  return { found: walk.found.sort((a, b) => (a.directory < b.directory ? -1 : 1)), bounded: walk.bounded };
+}

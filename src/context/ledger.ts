@@ -1,0 +1,131 @@
+/**
+ * The one list of sources and their states (context.md, Words). Every route goes through it: that is what keeps a file from
+ * arriving twice. Refuses: reading files, text for the model.
+ */
+import type { SourceInfo, SourceOrigin, SourceState } from "../types/event.ts";
+import type { Stamp } from "./load.ts";
+
+export type Entry = {
+  /** Real path; the key. */
+  readonly path: string;
+  /** Directory the file governs (a link: that of the file that links it). */
+  place: string;
+  scope: string;
+  origin: SourceOrigin;
+  /** Directory that the file's own links must stay in. */
+  confine: string;
+  stamp: Stamp | undefined;
+  contentHash: string;
+  byteCount: number;
+  truncated: boolean;
+  state: SourceState;
+  reason: string;
+  /** Hash of what this context's conversation holds of it: its text, or its path alone. Undefined: nothing. */
+  claim: { readonly hash: string; readonly kind: "text" | "path" } | undefined;
+  /** Last capped text delivered, for when a later read fails (C5). Bounded by the total cap. */
+  lastText: string | undefined;
+  /** Turn-independent clock of use; 0 never. */
+  lastUsed: number;
+  /** Path of the file that links this one. */
+  linkedFrom: string | undefined;
+};
+
+export type NewEntry = Pick<Entry, "path" | "place" | "scope" | "origin" | "confine"> & Partial<Entry>;
+
+const NO_CLAIM = {
+  stamp: undefined,
+  contentHash: "",
+  byteCount: 0,
+  truncated: false,
+  state: "candidate",
+  reason: "",
+  claim: undefined,
+  lastText: undefined,
+  lastUsed: 0,
+  linkedFrom: undefined,
+} as const;
+
+const ORIGIN_ORDER: Readonly<Record<SourceOrigin, number>> = { global: 0, ancestor: 1, root: 2, cwd: 3, nested: 4, link: 4 };
+
+export function infoOf(entry: Entry): SourceInfo {
+  return {
+    path: entry.path,
+    scope: entry.scope,
+    origin: entry.origin,
+    contentHash: entry.contentHash,
+    byteCount: entry.byteCount,
+    truncated: entry.truncated,
+    state: entry.state,
+    reason: entry.reason,
+  };
+}
+
+export class Ledger {
+  readonly #entries = new Map<string, Entry>();
+  /** Device and inode → path: a second name of one file finds the first (C2). */
+  readonly #identities = new Map<string, string>();
+  #clock = 0;
+
+  get(path: string): Entry | undefined {
+    return this.#entries.get(path);
+  }
+
+  /** The entry of `path`, made if there is none. */
+  put(fresh: NewEntry): Entry {
+    const known = this.#entries.get(fresh.path);
+    if (known) return known;
+    const entry: Entry = { ...NO_CLAIM, ...fresh };
+    this.#entries.set(entry.path, entry);
+    return entry;
+  }
+
+  /** Path under which this file is known, if it is known by another name. */
+  aliasOf(identity: string, path: string): string | undefined {
+    const known = this.#identities.get(identity);
+    return known === undefined || known === path ? undefined : known;
+  }
+
+  identify(identity: string, path: string): void {
+    this.#identities.set(identity, path);
+  }
+
+  delete(path: string): void {
+    this.#entries.delete(path);
+  }
+
+  use(entry: Entry): void {
+    entry.lastUsed = ++this.#clock;
+  }
+
+  entries(): Entry[] {
+    return [...this.#entries.values()];
+  }
+
+  /** Entries whose text or path the conversation holds. */
+  claimed(): Entry[] {
+    return this.entries().filter((entry) => entry.claim !== undefined);
+  }
+
+  /** C11: nothing of any file is in the conversation any more. */
+  clearClaims(): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.claim === undefined) continue;
+      entry.claim = undefined;
+      entry.state = "candidate";
+      entry.reason = "left the conversation when it was compacted";
+    }
+  }
+
+  /** Broad to close; what the conversation holds before what it does not. */
+  list(): SourceInfo[] {
+    const depth = (entry: Entry): number => entry.place.split("/").length;
+    return this.entries()
+      .sort(
+        (a, b) =>
+          ORIGIN_ORDER[a.origin] - ORIGIN_ORDER[b.origin] ||
+          depth(a) - depth(b) ||
+          (a.place < b.place ? -1 : a.place > b.place ? 1 : 0),
+      )
+      .map(infoOf);
+  }
+}

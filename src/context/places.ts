@@ -1,0 +1,79 @@
+/** Questions about paths (C1–C4) that need little or no disk. Refuses: reading files. */
+import { realpath, stat } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
+
+/** Directories that hold other people's or generated files; what lies below them is never project context (C4). */
+const SKIPPED = new Set([
+  "node_modules",
+  "target",
+  "dist",
+  "build",
+  "out",
+  ".git",
+  ".hg",
+  ".svn",
+  ".jj",
+  ".bzr",
+  "CVS",
+  "_darcs",
+]);
+
+/** True for the root itself and everything below it. Both paths absolute and normalised. */
+export function isInside(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+export function isSkippedName(name: string): boolean {
+  return SKIPPED.has(name);
+}
+
+/** Scope label of a directory: `.` for the root, else relative with `/`. */
+export function scopeOf(root: string, directory: string): string {
+  const label = relative(root, directory);
+  return label === "" ? "." : label.replaceAll(sep, "/");
+}
+
+/** Segments of a directory below the root; empty for the root. */
+export function segmentsBelow(root: string, directory: string): string[] {
+  return relative(root, directory)
+    .split(sep)
+    .filter((part) => part !== "");
+}
+
+/** `directory` and its parents up to and including `top`, closest first. */
+export function upTo(top: string, directory: string): string[] {
+  const places: string[] = [];
+  let here = directory;
+  while (isInside(top, here)) {
+    places.push(here);
+    if (here === top) break;
+    here = dirname(here);
+  }
+  return places;
+}
+
+/**
+ * The real directory that governs `path`: the path itself where it is a directory, else the closest existing parent.
+ * Stat decides; a suffix decides nothing, because a path that does not exist falls back to its parent anyway.
+ */
+export async function governingDirectory(path: string): Promise<string | undefined> {
+  let here = path;
+  for (let step = 0; step < 128; step++) {
+    const real = await realpath(here).catch(() => undefined);
+    if (real !== undefined) {
+      const info = await stat(real).catch(() => undefined);
+      if (info) return info.isDirectory() ? real : dirname(real);
+    }
+    const parent = dirname(here);
+    if (parent === here) return undefined;
+    here = parent;
+  }
+  return undefined;
+}
+
+/** A path as a person wrote it, made absolute against each base. */
+export function absoluteCandidates(text: string, bases: readonly string[], home: string | undefined): string[] {
+  if (text === "~" || text.startsWith("~/")) return home === undefined ? [] : [join(home, text.slice(1))];
+  if (isAbsolute(text)) return [join(text)];
+  return [...new Set(bases)].map((base) => join(base, text));
+}

@@ -1,0 +1,110 @@
+/**
+ * From directories to ledger entries (C2, C3, C4): the chain, and the instruction file of one nested directory.
+ * Refuses: deciding what is sent.
+ */
+import { stat } from "node:fs/promises";
+import type { ContextOptions } from "./contract.ts";
+import { type ChainPlace, chainPlaces, readChain } from "./discover.ts";
+import type { Entry, Ledger, NewEntry } from "./ledger.ts";
+import { type Found, findInDirectory } from "./load.ts";
+import { scopeOf } from "./places.ts";
+import type { OnDisk, Preparer } from "./prepare.ts";
+
+export type Resolved = { readonly entry: Entry; readonly file: OnDisk };
+
+const CHAIN_REASONS = {
+  global: "the user's own instructions",
+  ancestor: "above the workspace root",
+  root: "the workspace root",
+  cwd: "between the root and the working directory",
+  nested: "",
+  link: "",
+} as const;
+
+export function chainReason(entry: Entry): string {
+  return CHAIN_REASONS[entry.origin] || entry.reason;
+}
+
+export class Resolver {
+  readonly #options: ContextOptions;
+  readonly #ledger: Ledger;
+  readonly #preparer: Preparer;
+
+  constructor(options: ContextOptions, ledger: Ledger, preparer: Preparer) {
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#preparer = preparer;
+  }
+
+  #where(cwd: string) {
+    const { root, configHome, settings } = this.#options;
+    return { root, cwd, ancestors: settings.ancestors, ...(configHome !== undefined && { configHome }) };
+  }
+
+  /** Directories whose files belong to the chain. */
+  chainDirectories(cwd: string): Set<string> {
+    return new Set(chainPlaces(this.#where(cwd)).map((place) => place.directory));
+  }
+
+  /** The chain as it is on disk now, broad to close, each file once (C3). */
+  async chain(cwd: string): Promise<Resolved[]> {
+    const resolved: Resolved[] = [];
+    for (const found of await readChain(this.#where(cwd), this.#options.settings.filenames)) {
+      const { place } = found;
+      this.#noteRefused(found, place);
+      if (!found.file) continue;
+      const entry = await this.#entryFor(found.file, placed(place, found.file.path));
+      if (resolved.some((other) => other.entry === entry)) continue;
+      // A nested file that joins the chain (after /cd) is named as what it is now.
+      if (entry.place === place.directory) entry.origin = place.origin;
+      resolved.push({ entry, file: found.file });
+    }
+    return resolved;
+  }
+
+  /** The instruction file that governs one directory below the root; `names` where they are known already. */
+  async directory(directory: string, names?: readonly string[]): Promise<Resolved | undefined> {
+    const { root, settings } = this.#options;
+    const found = await findInDirectory(directory, settings.filenames, root, names);
+    const place: ChainPlace = { directory, origin: "nested", scope: scopeOf(root, directory), confine: root };
+    this.#noteRefused(found, place);
+    if (!found.file) return undefined;
+    return { entry: await this.#entryFor(found.file, placed(place, found.file.path)), file: found.file };
+  }
+
+  /** One entry per file: a second name of a file that still exists under its first finds the first (C2). */
+  async #entryFor(file: OnDisk, fresh: NewEntry): Promise<Entry> {
+    const alias = this.#ledger.aliasOf(file.identity, file.path);
+    if (alias !== undefined) {
+      const info = await stat(alias).catch(() => undefined);
+      const entry = this.#ledger.get(alias);
+      if (entry && info && `${info.dev}:${info.ino}` === file.identity) return entry;
+    }
+    this.#ledger.identify(file.identity, file.path);
+    return this.#ledger.put(fresh);
+  }
+
+  #noteRefused(found: Found, place: ChainPlace): void {
+    for (const { path, message } of found.refused) {
+      // A file whose text was sent keeps it (C5); changes.ts says so.
+      if (this.#ledger.get(path)?.claim) continue;
+      this.#preparer.tell(
+        { severity: "warning", code: "context_skipped", path, message: `${path}: skipped: ${message}` },
+        message,
+      );
+      const entry = this.#ledger.put({
+        path,
+        place: place.directory,
+        scope: place.scope,
+        origin: place.origin,
+        confine: place.confine,
+      });
+      entry.state = "skipped";
+      entry.reason = message;
+    }
+  }
+}
+
+function placed(place: ChainPlace, path: string): NewEntry {
+  return { path, place: place.directory, scope: place.scope, origin: place.origin, confine: place.confine };
+}

@@ -1,0 +1,98 @@
+/**
+ * Text as a run of words with breaks between sentences: what phrase rules (C12) are matched on. Matching words instead of
+ * running regular expressions over the text keeps the scan linear and makes case, emphasis and line ends irrelevant.
+ */
+
+export type Word = {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+  /** A sentence, list item, cell or paragraph ends before this word. */
+  readonly breaks: boolean;
+};
+
+const WORDS = /[\p{L}\p{N}]+(?:'[\p{L}]+)*/gu;
+const BREAK = /[.!?;](?:["')\]*_`]*\s|$)|\n[\s>]*\n|\n[\s>]*(?:[-*+]\s|#|\|)|\|/;
+/** Between two words further apart than this there is no phrase. */
+const MAX_GAP = 200;
+/** Characters that are not drawn, beyond those removed from the text itself. */
+const UNDRAWN = /\p{Default_Ignorable_Code_Point}/gu;
+
+/** NFKC, lower case, undrawn characters gone. Line ends keep their number, so a line here is a line of the file. */
+export function foldForMatching(text: string): string {
+  return text
+    .normalize("NFKC")
+    .replace(UNDRAWN, "")
+    .toLowerCase()
+    .replace(/[\u2018\u2019\u02bc]/g, "'");
+}
+
+export function splitWords(text: string): Word[] {
+  const words: Word[] = [];
+  let last = 0;
+  for (const found of text.matchAll(WORDS)) {
+    const start = found.index;
+    const far = start - last > MAX_GAP;
+    words.push({ text: found[0], start, end: start + found[0].length, breaks: far || BREAK.test(text.slice(last, start)) });
+    last = start + found[0].length;
+  }
+  return words;
+}
+
+/** One place of a phrase: any of `any`, after at most `gap` other words (only words of `filler`, when given). */
+export type Step = { readonly any: ReadonlySet<string>; readonly gap: number; readonly filler?: ReadonlySet<string> };
+
+/** Index of the last word of the phrase that starts at `at` (its first step matches there), or -1. */
+export function matchPhrase(words: readonly Word[], at: number, steps: readonly Step[], from = 1): number {
+  const step = steps[from];
+  if (!step) return at;
+  for (let skipped = 0; skipped <= step.gap; skipped++) {
+    const index = at + 1 + skipped;
+    const word = words[index];
+    if (!word || word.breaks) return -1;
+    if (step.any.has(word.text)) {
+      const end = matchPhrase(words, index, steps, from + 1);
+      if (end !== -1) return end;
+    }
+    if (step.filler && !step.filler.has(word.text)) return -1;
+  }
+  return -1;
+}
+
+const NEGATIONS = new Set([
+  "never",
+  "not",
+  "don't",
+  "dont",
+  "doesn't",
+  "didn't",
+  "mustn't",
+  "shouldn't",
+  "can't",
+  "cannot",
+  "won't",
+  "no",
+  "avoid",
+]);
+const BETWEEN = new Set(["ever", "simply", "just", "blindly", "please", "silently", "to", "try"]);
+
+/** True where the word before (past "ever", "just", …) turns the phrase round: "never ignore …". */
+export function isNegated(words: readonly Word[], at: number): boolean {
+  let place = at;
+  for (let hops = 0; hops < 2; hops++) {
+    if (words[place]?.breaks) return false;
+    const before = words[--place];
+    if (!before) return false;
+    if (NEGATIONS.has(before.text)) return true;
+    if (!BETWEEN.has(before.text)) return false;
+  }
+  return false;
+}
+
+/** True where a negation stands anywhere earlier in the same sentence (at most 20 words back). */
+export function isNegatedSentence(words: readonly Word[], at: number): boolean {
+  for (let place = at, hops = 0; hops < 20 && place > 0 && !words[place]?.breaks; place--, hops++) {
+    if (NEGATIONS.has(words[place - 1]?.text ?? "")) return true;
+  }
+  return false;
+}
