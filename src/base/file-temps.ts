@@ -81,7 +81,7 @@ export function noteTemp(root: string, directory: string, name: string): (() => 
   try {
     const top = holdDirectory(root);
     held.push(top);
-    const madeState = makeOne(top, STATE_DIRECTORY);
+    makeOne(top, STATE_DIRECTORY);
     const state = holdChild(top, STATE_DIRECTORY);
     held.push(state);
     makeOne(state, NOTES_DIRECTORY);
@@ -90,9 +90,11 @@ export function noteTemp(root: string, directory: string, name: string): (() => 
     writeFileSync(notes.at(name), below, { flag: "wx", mode: 0o600 });
     return () => {
       attempt(() => unlinkSync(notes.at(name)));
-      // Fails, as it should, while another install is noted there.
-      attempt(() => rmdirSync(state.at(NOTES_DIRECTORY)));
-      if (madeState) attempt(() => rmdirSync(top.at(STATE_DIRECTORY)));
+      // Fails, as it should, while another install is noted or something else is kept there.
+      attempt(() => {
+        rmdirSync(state.at(NOTES_DIRECTORY));
+        rmdirSync(top.at(STATE_DIRECTORY));
+      });
       for (const one of held) one.close();
     };
   } catch {

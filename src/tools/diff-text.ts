@@ -104,6 +104,12 @@ function changed(before: Buffer, window: Window): Buffer {
   return Buffer.concat(parts);
 }
 
+/** A byte order mark that both sides begin with is no part of the text (R08). */
+function withoutBom(before: string, after: string, atHead: boolean): [string, string] {
+  const both = atHead && before.startsWith("\ufeff") && after.startsWith("\ufeff");
+  return both ? [before.slice(1), after.slice(1)] : [before, after];
+}
+
 function hunksOf(before: Buffer, spans: readonly Span[]): Hunk[] {
   const hunks: Hunk[] = [];
   let line = 0;
@@ -114,7 +120,7 @@ function hunksOf(before: Buffer, spans: readonly Span[]): Hunk[] {
     position = window.start;
     const old = before.subarray(window.start, window.end);
     const fresh = changed(before, window);
-    for (const hunk of compareTexts(old.toString("utf8"), fresh.toString("utf8"))) {
+    for (const hunk of compareTexts(...withoutBom(old.toString("utf8"), fresh.toString("utf8"), window.start === 0))) {
       hunks.push({ ...hunk, oldStart: hunk.oldStart + line, newStart: hunk.newStart + line + shift });
     }
     shift += countLineFeeds(fresh) - countLineFeeds(old);

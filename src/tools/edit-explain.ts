@@ -150,9 +150,11 @@ function compare(file: string, old: string): Compared {
   return { same, differences };
 }
 
-/** Length of `text` in characters. */
-function characters(text: string): number {
-  return [...text].length;
+/** Characters between two offsets, without decoding a line that may be huge. */
+function countCharacters(bytes: Buffer, start: number, end: number): number {
+  let count = 0;
+  for (let at = start; at < end; at++) if (((bytes[at] ?? 0) & 0xc0) !== 0x80) count += 1;
+  return count;
 }
 
 /** What stands around an offset on its line, everything in it visible. */
@@ -183,7 +185,7 @@ function describe(bytes: Buffer, old: string, found: Nearest): string {
   const offset = start + Buffer.byteLength(file.slice(0, same));
   const oldBytes = Buffer.from(old);
   const line = lineNumberAt(bytes, offset);
-  const column = characters(bytes.toString("utf8", lineStartBefore(bytes, offset), offset)) + 1;
+  const column = countCharacters(bytes, lineStartBefore(bytes, offset), offset) + 1;
   const [difference, ...others] = differences;
   const say = (one: Difference | undefined) =>
     `the file has ${named(one?.file, "its end")} where old_string has ${named(one?.old, "its end")}`;

@@ -8,8 +8,9 @@ import { explainMiss } from "./edit-explain.ts";
 
 const LF = 10;
 const CR = 13;
-/** Positions counted before "more than" is said; bounds the work on hostile input. */
+/** Positions counted before "more than" is said: so many, and less for long texts, whose every match costs its length. */
 const MAX_COUNTED = 1000;
+const MAX_COUNTED_BYTES = 50_000_000;
 const MAX_LISTED = 20;
 
 export type Edit = { readonly oldString: string; readonly newString: string };
@@ -49,12 +50,17 @@ export function withCrlf(text: string): string | undefined {
   return text.includes("\n") && !text.includes("\r") ? text.replaceAll("\n", "\r\n") : undefined;
 }
 
+function countLimit(length: number): number {
+  return Math.max(1, Math.min(MAX_COUNTED, Math.floor(MAX_COUNTED_BYTES / length)));
+}
+
 /** Byte offsets of every occurrence, overlapping ones too, up to one more than is counted. */
 function occurrences(bytes: Buffer, wanted: Buffer): number[] {
+  const limit = countLimit(wanted.length);
   const found: number[] = [];
   for (let at = bytes.indexOf(wanted); at !== -1; at = bytes.indexOf(wanted, at + 1)) {
     found.push(at);
-    if (found.length > MAX_COUNTED) break;
+    if (found.length > limit) break;
   }
   return found;
 }
@@ -74,8 +80,9 @@ function lineNumbers(bytes: Buffer, offsets: readonly number[]): number[] {
   return numbers;
 }
 
-function severalMatches(bytes: Buffer, found: readonly number[]): string {
-  const count = found.length > MAX_COUNTED ? `more than ${MAX_COUNTED}` : String(found.length);
+function severalMatches(bytes: Buffer, found: readonly number[], length: number): string {
+  const limit = countLimit(length);
+  const count = found.length > limit ? `more than ${limit}` : String(found.length);
   const lines = lineNumbers(bytes, found.slice(0, MAX_LISTED)).join(", ");
   const more = found.length > MAX_LISTED ? ", …" : "";
   return `old_string occurs ${count} times (lines ${lines}${more}); it must occur exactly once. Include more of the surrounding text to make it unique.`;
@@ -108,7 +115,7 @@ function locate(bytes: Buffer, edit: Edit, crlf: boolean): Located {
   if (start === undefined) {
     return { ok: false, message: explainMiss(bytes, oldCrlf ?? edit.oldString, newCrlf ?? edit.newString) };
   }
-  if (found.length > 1) return { ok: false, message: severalMatches(bytes, found) };
+  if (found.length > 1) return { ok: false, message: severalMatches(bytes, found, wanted.length) };
   const converted = oldCrlf !== undefined || newCrlf !== undefined;
   return { ok: true, span: { start, end: start + wanted.length, replacement }, converted };
 }
