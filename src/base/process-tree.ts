@@ -35,46 +35,68 @@ type Row = {
 /** From TERM to KILL. */
 const GRACE_MS = 2000;
 const KILL_ROUNDS = 40;
+const UNDECIDED_ROUNDS = 10;
+
+type Scan = {
+  readonly members: readonly Member[];
+  /** True when a process was seen that may turn out to be a member in a few milliseconds. */
+  readonly undecided: boolean;
+};
 
 /** Living members of a tree, zombies left out. Synchronous: a few milliseconds, and needed while the program dies. */
-export function findTree(tree: Tree): Member[] {
+export function findTree(tree: Tree): readonly Member[] {
+  return scan(tree).members;
+}
+
+function scan(tree: Tree): Scan {
   const rows = readRows();
   if (rows.length === 0) {
-    return tree.roots.filter((root) => groupExists(root.pid)).map(({ pid }) => ({ pid, group: pid, stopped: true }));
+    const groups = tree.roots.filter((root) => groupExists(root.pid));
+    return { members: groups.map(({ pid }) => ({ pid, group: pid, stopped: true })), undecided: false };
   }
   const self = process.pid;
   const born = rows.find((row) => row.pid === self)?.started ?? 0;
+  const boot = ticksSinceBoot();
   const alive = new Set(rows.map((row) => row.pid));
   const roots = new Set(tree.roots.filter((root) => !root.exited || !alive.has(root.pid)).map((root) => root.pid));
-  const members = new Set<number>();
+  const found = new Set<number>();
+  let undecided = false;
+  for (const row of rows) {
+    if (row.pid === self) continue;
+    const related = roots.has(row.pid) || roots.has(row.session) || roots.has(row.group);
+    const marked = !related && tree.marker !== "" && row.started >= born && hasMarker(row, tree.marker, boot);
+    if (related || marked === true) found.add(row.pid);
+    undecided ||= marked === "undecided";
+  }
+  addDescendants(found, rows, self);
+  return { members: rows.filter((row) => found.has(row.pid) && !row.zombie), undecided };
+}
+
+function addDescendants(found: Set<number>, rows: readonly Row[], self: number): void {
   const children = new Map<number, number[]>();
   for (const row of rows) {
     const siblings = children.get(row.parent);
     if (siblings) siblings.push(row.pid);
     else children.set(row.parent, [row.pid]);
-    if (row.pid === self) continue;
-    const related = roots.has(row.pid) || roots.has(row.session) || roots.has(row.group);
-    if (related || (row.started >= born && hasMarker(row.pid, tree.marker))) members.add(row.pid);
   }
   // A Set visits what is added to it while it is walked: this reaches every generation.
-  for (const pid of members) for (const child of children.get(pid) ?? []) if (child !== self) members.add(child);
-  return rows.filter((row) => members.has(row.pid) && !row.zombie);
+  for (const pid of found) for (const child of children.get(pid) ?? []) if (child !== self) found.add(child);
 }
 
 /** KILL for every member until none is left; returns how many resisted (uninterruptible sleep, other owner). */
-export function killTreeNow(tree: Tree, rounds = 5): number {
-  let left: Member[] = [];
-  for (let round = 0; round < rounds; round++) {
-    left = findTree(tree);
-    if (left.length === 0) return 0;
-    sendAll(tree, left, "SIGKILL");
+export function killTreeNow(tree: Tree): number {
+  let seen = scan(tree);
+  for (let round = 0; round < KILL_ROUNDS && (seen.members.length > 0 || seen.undecided); round++) {
+    sendAll(tree, seen.members, "SIGKILL");
+    Bun.sleepSync(2);
+    seen = scan(tree);
   }
-  return left.length;
+  return seen.members.length;
 }
 
 /** TERM, two seconds, KILL. Resolves when no member is left or nothing more can be done; says how many survived. */
 export async function endTree(tree: Tree, clock: Clock): Promise<number> {
-  let left = findTree(tree);
+  let left = await decidedMembers(tree, clock);
   sendAll(tree, left, "SIGTERM");
   // A stopped process gets its TERM only when it is continued.
   for (const member of left) if (member.stopped) signal(member.pid, "SIGCONT");
@@ -82,14 +104,24 @@ export async function endTree(tree: Tree, clock: Clock): Promise<number> {
   for (let pause = 5; left.length > 0 && clock.now() < deadline; pause = Math.min(pause * 2, 100)) {
     await clock.sleep(pause);
     left = left.filter(isRunning);
-    if (left.length === 0) left = findTree(tree);
+    if (left.length === 0) left = await decidedMembers(tree, clock);
   }
   for (let round = 0; left.length > 0 && round < KILL_ROUNDS; round++) {
     sendAll(tree, left, "SIGKILL");
     await clock.sleep(5 + round);
-    left = findTree(tree);
+    left = await decidedMembers(tree, clock);
   }
   return left.length;
+}
+
+/** Members, after a short wait for processes in the middle of their exec. */
+async function decidedMembers(tree: Tree, clock: Clock): Promise<readonly Member[]> {
+  let seen = scan(tree);
+  for (let round = 0; seen.undecided && round < UNDECIDED_ROUNDS; round++) {
+    await clock.sleep(2 + round);
+    seen = scan(tree);
+  }
+  return seen.members;
 }
 
 function sendAll(tree: Tree, members: readonly Member[], name: NodeJS.Signals): void {
@@ -157,11 +189,24 @@ function readRow(pid: string): Row | undefined {
   }
 }
 
-function hasMarker(pid: number, marker: string): boolean {
-  if (marker === "") return false;
+/** An empty environment of a process this young may only mean that it is in the middle of its exec. */
+const YOUNG_TICKS = 100;
+
+function hasMarker(row: Row, marker: string, bootTicks: number): boolean | "undecided" {
   try {
-    return readFileSync(`/proc/${pid}/environ`).includes(marker);
+    const environ = readFileSync(`/proc/${row.pid}/environ`);
+    if (environ.length > 0) return environ.includes(marker);
+    return bootTicks - row.started < YOUNG_TICKS && !row.zombie ? "undecided" : false;
   } catch {
     return false;
+  }
+}
+
+/** Time since boot in hundredths of a second, the unit of a process's start. */
+function ticksSinceBoot(): number {
+  try {
+    return Number(readFileSync("/proc/uptime", "latin1").split(" ")[0]) * 100;
+  } catch {
+    return 0;
   }
 }

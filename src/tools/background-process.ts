@@ -8,9 +8,7 @@ import { sayCommand } from "./command-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const input = z.object({
-  action: z
-    .enum(["list", "output", "cancel"])
-    .describe("list: all processes; output: what came since the last call; cancel: end it."),
+  action: z.enum(["list", "output", "cancel"]).describe("output gives what came since the last call."),
   process_id: z.string().optional().describe('Id from run_shell, like "bg1"; required for output and cancel.'),
 });
 

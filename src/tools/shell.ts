@@ -15,12 +15,9 @@ import { findTouched, mergeTouched } from "./shell-touch.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const input = z.object({
-  argv: z
-    .array(z.string())
-    .min(1)
-    .describe('Program and arguments, one word each: ["npm","test"]. Shell syntax: ["sh","-c","…"].'),
+  argv: z.array(z.string()).min(1).describe('Program and arguments: ["npm","test"]; shell syntax: ["sh","-c","…"].'),
   cwd: z.string().optional().describe("Directory inside the workspace; default: the workspace root."),
-  timeout_ms: z.number().int().min(1).optional().describe("Ends the command after this many milliseconds (default 120000)."),
+  timeout_ms: z.number().int().min(1).optional().describe("Time-out in milliseconds; there is a default."),
   background: z.boolean().optional().describe("Return an id at once and let the program run (servers, watchers)."),
 });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { childEnvironment } from "../../src/base/child-env.ts";
 import { type Clock, monotonicClock } from "../../src/base/clock.ts";
 import { createProcessOwner, findExecutable, type ProcessEnd, type ProcessRequest, runProcess } from "../../src/base/process.ts";
+import { runningWith } from "../support/processes.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "thndrs-process-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -32,20 +33,6 @@ async function failure(argv: readonly string[], extra: Partial<ProcessRequest> =
   const outcome = await runProcess({ argv, cwd: directory, env, ...extra });
   if (outcome.started) throw new Error("it started");
   return outcome.failure;
-}
-
-/** Process ids of living processes whose command line contains `text`. */
-function alive(text: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").includes(text);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
 }
 
 describe("one command", () => {
@@ -162,14 +149,14 @@ describe("ending trees", () => {
   test("H03 a time-out ends wrapper and grandchildren, output so far is kept", async () => {
     const result = await run(["sh", "-c", "echo begun; (sleep 9797 & sleep 9798); sleep 9799"], { timeoutMs: 300 });
     expect(result).toMatchObject({ timedOut: true, out: "begun\n", heldPipe: false, survivors: 0 });
-    expect([...alive("sleep 9797"), ...alive("sleep 9798"), ...alive("sleep 9799")]).toEqual([]);
+    expect([...runningWith("sleep 9797"), ...runningWith("sleep 9798"), ...runningWith("sleep 9799")]).toEqual([]);
   });
 
   test("H03 descendants in a session of their own are found, by mark and by ancestry", async () => {
     const script = "setsid sleep 9801 & env -i setsid sleep 9802 & (setsid sh -c 'sleep 9803 & exec sleep 9804' &) ; sleep 9805";
     const result = await run(["sh", "-c", script], { timeoutMs: 400 });
     expect(result.timedOut).toBe(true);
-    for (const number of [9801, 9802, 9803, 9804, 9805]) expect(alive(`sleep ${number}`)).toEqual([]);
+    for (const number of [9801, 9802, 9803, 9804, 9805]) expect(runningWith(`sleep ${number}`)).toEqual([]);
   });
 
   test("H03 a tree that ignores TERM is killed after two seconds", async () => {
@@ -178,7 +165,7 @@ describe("ending trees", () => {
     expect(result).toMatchObject({ timedOut: true, signal: "SIGKILL" });
     expect(result.elapsedMs).toBeGreaterThan(2100);
     expect(result.elapsedMs).toBeLessThan(4000);
-    expect(alive("sleep 9811")).toEqual([]);
+    expect(runningWith("sleep 9811")).toEqual([]);
   });
 
   test("TERM lets a program clean up, arrives once, and reaches stopped ones", async () => {
@@ -207,7 +194,7 @@ describe("ending trees", () => {
       onStdout: () => controller.abort(),
     });
     expect(result).toMatchObject({ cancelled: true, timedOut: false, signal: "SIGTERM" });
-    expect(alive("sleep 9821")).toEqual([]);
+    expect(runningWith("sleep 9821")).toEqual([]);
   });
 
   test("a receiver can stop the child", async () => {
@@ -230,7 +217,7 @@ describe("ending trees", () => {
     });
     expect(broken).rejects.toThrow("receiver");
     await broken.catch(() => {});
-    expect(alive("sleep 9831")).toEqual([]);
+    expect(runningWith("sleep 9831")).toEqual([]);
   });
 });
 
@@ -247,17 +234,17 @@ describe("H01 a descendant keeps the pipe", () => {
         expect(result).toMatchObject({ exitCode: 0, heldPipe: true });
         expect(result.out).toStartWith("up\n");
         expect(result.elapsedMs).toBeLessThan(2000);
-        expect(alive("sleep 9841").length).toBeGreaterThanOrEqual(1);
+        expect(runningWith("sleep 9841").length).toBeGreaterThanOrEqual(1);
       } finally {
         await owner.reapAll();
       }
-      expect(alive("9841")).toEqual([]);
+      expect(runningWith("9841")).toEqual([]);
     });
   }
 
   test("without an owner nothing outlives the call", async () => {
     expect(await run(["sh", "-c", "sleep 9851 & setsid sleep 9852 >/dev/null 2>&1 & echo up"])).toMatchObject({ out: "up\n" });
-    expect([...alive("sleep 9851"), ...alive("sleep 9852")]).toEqual([]);
+    expect([...runningWith("sleep 9851"), ...runningWith("sleep 9852")]).toEqual([]);
   });
 
   test("what prints on is drained: it neither blocks nor dies of a closed pipe", async () => {
@@ -287,10 +274,10 @@ describe("owner", () => {
     });
     if (!started.ok) throw new Error(started.failure.message);
     await ready.promise;
-    while (alive("sleep 9861").length === 0 || alive("sleep 9862").length === 0) await monotonicClock.sleep(5);
+    while (runningWith("sleep 9861").length === 0 || runningWith("sleep 9862").length === 0) await monotonicClock.sleep(5);
     expect(owner.killAllNow()).toBe(0);
     expect(await started.process.done).toMatchObject({ signal: "SIGKILL" });
-    expect([...alive("sleep 9861"), ...alive("sleep 9862")]).toEqual([]);
+    expect([...runningWith("sleep 9861"), ...runningWith("sleep 9862")]).toEqual([]);
   });
 
   test("reapAll ends running commands as cancelled and spares other owners'", async () => {
@@ -301,9 +288,9 @@ describe("owner", () => {
     if (!mine.ok || !theirs.ok) throw new Error("not started");
     await one.reapAll();
     expect(await mine.process.done).toMatchObject({ cancelled: true });
-    expect(alive("sleep 9872").length).toBe(1);
+    expect(runningWith("sleep 9872").length).toBe(1);
     await other.reapAll();
-    expect(alive("sleep 9872")).toEqual([]);
+    expect(runningWith("sleep 9872")).toEqual([]);
     expect(one.killAllNow()).toBe(0);
   });
 
