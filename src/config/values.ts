@@ -90,8 +90,8 @@ function readPrice(raw: unknown): ReadValue {
 }
 
 function readModel(raw: unknown): ReadValue {
-  const fits = typeof raw === "string" && /^([^\s/:]+\/\S(.*\S)?|acp:\S+)$/.test(raw);
-  return fits ? good(raw) : bad("PROVIDER/ID (for example anthropic/claude-sonnet-5) or acp:NAME");
+  const fits = typeof raw === "string" && /^([^\s/:]+(\/\S(.*\S)?)?|acp:\S+)$/.test(raw);
+  return fits ? good(raw) : bad("PROVIDER/ID (for example anthropic/claude-sonnet-5), PROVIDER for its default, or acp:NAME");
 }
 
 /** Reads a TOML value (or a flag's, already of the right JavaScript type). */

@@ -1,0 +1,62 @@
+/**
+ * The providers as this user has them: presets, configuration, environment and credentials joined, for the commands that
+ * speak about providers rather than to a model. Refuses: choosing a model for a run (app/ does).
+ */
+import { nearestWord } from "../base/nearest.ts";
+import { UserError } from "../base/user-error.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { type CredentialSource, type Credentials, createCredentials } from "../config/credentials.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { resolveProviders } from "../provider/presets.ts";
+import type { ProviderSettings } from "../types/settings.ts";
+import type { CommandContext } from "./command.ts";
+
+export type Endpoints = {
+  readonly root: string;
+  readonly loaded: LoadedConfig;
+  readonly credentials: Credentials;
+  readonly providers: Readonly<Record<string, ProviderSettings>>;
+  /** The key that may go to this provider's address. */
+  keyOf(settings: ProviderSettings): Promise<string | undefined>;
+  /** Where that key is, without asking the keychain for it. */
+  sourceOf(settings: ProviderSettings): Promise<CredentialSource | undefined>;
+};
+
+/** Joins what is already loaded. */
+export function joinEndpoints(context: CommandContext, root: string, loaded: LoadedConfig): Endpoints {
+  const { env } = context;
+  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const barred = (settings: ProviderSettings): boolean =>
+    settings.apiKeyEnv === undefined || loaded.config.providers[settings.name]?.withoutCredential === true;
+  return {
+    root,
+    loaded,
+    credentials,
+    providers: resolveProviders(env, loaded.config.providers),
+    keyOf: async (settings) => (barred(settings) ? undefined : credentials.lookup(settings.name, settings.apiKeyEnv)),
+    sourceOf: async (settings) => (barred(settings) ? undefined : credentials.source(settings.name, settings.apiKeyEnv)),
+  };
+}
+
+/** @throws UserError (exit 2) when the configuration is wrong. */
+export async function openEndpoints(context: CommandContext): Promise<Endpoints> {
+  const { env, flags, cwd } = context;
+  const { root } = await openWorkspace(cwd);
+  return joinEndpoints(context, root, await loadConfig({ env, flags, cwd, workspaceRoot: root }));
+}
+
+/** @throws UserError naming the nearest provider. */
+export function findProvider(endpoints: Endpoints, name: string): ProviderSettings {
+  const found = Object.hasOwn(endpoints.providers, name) ? endpoints.providers[name] : undefined;
+  if (found) return found;
+  const names = Object.keys(endpoints.providers);
+  const near = nearestWord(name, names);
+  throw new UserError(`there is no provider "${name}"${near ? `; did you mean "${near}"?` : ""}\nProviders: ${names.join(", ")}`);
+}
+
+/** One word for where a key is; never the key. */
+export function describeSource(source: CredentialSource | undefined): string {
+  if (!source) return "none";
+  if (source.kind === "environment") return `environment ($${source.variable})`;
+  return source.kind === "keychain" ? "keychain" : `file ${source.path}`;
+}
