@@ -210,7 +210,7 @@ const mistakes: readonly (readonly [string, string, RegExp])[] = [
   ["value for a table", "context = 5\n", /:1: "context" must be a table with filenames/],
   ["date", "stall_timeout = 2026-01-01\n", /:1: "stall_timeout" must be seconds or a duration such as "90s"/],
   ["nonsense duration", "stall_timeout = '5 parsecs'\n", /must be seconds or a duration/],
-  ["model without a provider", "model = 'gpt'\n", /:1: "model" must be PROVIDER\/ID/],
+  ["model that is none", "model = '/gpt'\n", /:1: "model" must be PROVIDER\/ID/],
   ["malformed", "model = \n", /config\.toml:1: not valid TOML: invalid value \(column \d+\)/],
   ["repeated key", "model = 'a/b'\nmodel = 'a/c'\n", /config\.toml:2: not valid TOML/],
   ["prototype", "__proto__ = 1\n", /not valid TOML/],
