@@ -155,7 +155,8 @@ async function converse(session: Session): Promise<ExitCode> {
     clack.log.success(`key stored: ${visible(describeSource(await endpoints.credentials.store(settings.name, key)))}`);
   }
   const path = await writeModel(session, `${settings.name}/${id}`);
-  clack.outro(`${visible(path)}: model = "${settings.name}/${visible(id)}". Start with: thndrs`);
+  clack.log.success(`${visible(path)}: model = "${settings.name}/${visible(id)}"`);
+  clack.outro("Start with: thndrs");
   return EXIT.ok;
 }
 
