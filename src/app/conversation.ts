@@ -159,7 +159,6 @@ export class Conversation implements Runtime {
       this.#parts.context.close();
       this.#parts.queue.cancelAll();
       await this.#parts.release();
-      this.#log?.close();
     })();
     return this.#closed;
   }

@@ -300,6 +300,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     release: async () => {
       await background.reapAll();
       await chosen.close();
+      session.close();
     },
     today,
   });
@@ -324,6 +325,15 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const chosen = await openModel({ env, loaded, credentials, maxCost: flags.maxCost, replay: options.replay, record });
   const schema =
     flags.outputSchema === undefined ? undefined : await loadAnswerSchema(resolve(cwd, flags.outputSchema), flags.outputSchema);
-  const session = await openSession({ options, loaded, workspace, chosen, credentials, emit: bus.emit });
+  const session = await openSession({
+    workspace,
+    loaded,
+    ephemeral: flags.ephemeral ?? false,
+    resume: options.resume,
+    provider: chosen.provider.name,
+    model: chosen.name,
+    redact: (text) => redact(text, { exact: credentials.knownValues() }),
+    emit: bus.emit,
+  });
   return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus });
 }

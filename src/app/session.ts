@@ -1,0 +1,120 @@
+/**
+ * The log of one run: a new one, opened with the first turn, or an earlier one to go on with. Joins session/ and the
+ * recorder. Refuses: reading or writing records itself.
+ */
+import { join } from "node:path";
+import type { Workspace } from "../base/workspace.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
+import type { Emit, RunEvent } from "../types/event.ts";
+import type { Message } from "../types/message.ts";
+import { createRecorder } from "./recorder.ts";
+import { version } from "./version.ts";
+
+export type SessionRequest = {
+  readonly workspace: Workspace;
+  readonly loaded: LoadedConfig;
+  readonly ephemeral: boolean;
+  /** An id, a unique prefix, or `latest`. */
+  readonly resume: string | undefined;
+  readonly provider: string;
+  readonly model: string;
+  readonly redact: (text: string) => string;
+  readonly emit: Emit;
+};
+
+export type OpenedSession = {
+  readonly id: string;
+  readonly path?: string;
+  /** Undefined when ephemeral. */
+  readonly dir: string | undefined;
+  /** Every event goes through this first. */
+  readonly record: Emit;
+  readonly open?: (prompt: string) => Promise<SessionLog>;
+  readonly failure: () => string | undefined;
+  /** Closes whatever log is open and lets go of its lock. */
+  readonly close: () => void;
+  readonly history: readonly Message[];
+  readonly turns: number;
+  readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
+};
+
+const NOTHING = { history: [], turns: 0, sources: [] } as const;
+
+/** First line of the first prompt, cleaned, 80 characters (sessions.md). */
+export function titleOf(prompt: string): string {
+  const line = prompt.split("\n").find((text) => text.trim() !== "") ?? "";
+  const clean = line
+    .replace(/[\p{Cc}\p{Cf}]/gu, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  return [...clean].slice(0, 80).join("").trim();
+}
+
+/** @throws UserError when the session to resume does not exist or another process writes it. */
+export async function openSession(request: SessionRequest): Promise<OpenedSession> {
+  const { workspace, loaded, redact, emit } = request;
+  if (request.ephemeral) {
+    return {
+      ...NOTHING,
+      id: newSessionId(new Date()),
+      dir: undefined,
+      record: () => undefined,
+      failure: () => undefined,
+      close: () => undefined,
+    };
+  }
+  const dir = loaded.config.sessionDir ?? join(workspace.root, ".thndrs", "sessions");
+  let failure: string | undefined;
+  let record: ((event: RunEvent) => void) | undefined;
+  const onBroken = (message: string): void => {
+    failure = message;
+    emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_log", message } });
+  };
+  let opened: SessionLog | undefined;
+  const begin = (log: SessionLog): SessionLog => {
+    opened = log;
+    record = createRecorder({ log, redact });
+    return log;
+  };
+  const shared = { dir, record: (event: RunEvent) => record?.(event), failure: () => failure, close: () => opened?.close() };
+  if (request.resume !== undefined) {
+    // Lazy door: only a resumed run pays for reading.
+    const { resumeSession } = await import("../session/resume.ts");
+    const resumed = await resumeSession(dir, request.resume, {
+      onBroken,
+      diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
+    });
+    const log = begin(resumed.log);
+    return {
+      ...shared,
+      id: log.id,
+      path: log.path,
+      open: async () => log,
+      history: resumed.messages,
+      turns: resumed.turns,
+      sources: resumed.sources,
+    };
+  }
+  const id = newSessionId(new Date());
+  const open = async (prompt: string): Promise<SessionLog> => {
+    const log = begin(await openSessionLog({ dir, id, onBroken }));
+    log.append({
+      type: "session_meta",
+      session_id: id,
+      cwd: workspace.cwd,
+      workspace: workspace.root,
+      title: redact(titleOf(prompt)),
+      provider: request.provider,
+      model: request.model,
+      websearch: loaded.config.web.search,
+      app_version: version,
+      config: {
+        files: loaded.config.files.map(({ path, source, hash }) => ({ path, source, hash })),
+        origins: loaded.config.origins,
+      },
+    });
+    return log;
+  };
+  return { ...shared, ...NOTHING, id, path: join(dir, `${id}.jsonl`), open };
+}
