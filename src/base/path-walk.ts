@@ -37,9 +37,14 @@ function reversed(path: string): string[] {
   return path.split(sep).reverse();
 }
 
+/** ASCII has one normalisation form only. */
+export function isAscii(text: string): boolean {
+  return /^[\x00-\x7f]*$/.test(text);
+}
+
 /** The one entry of `directory` that is `name` up to Unicode normalisation; ASCII names cost nothing. */
 function otherSpelling(directory: string, name: string): string | undefined {
-  if (/^[\x00-\x7f]*$/.test(name)) return undefined;
+  if (isAscii(name)) return undefined;
   const wanted = name.normalize("NFC");
   try {
     const found = readdirSync(directory).filter((entry) => entry.normalize("NFC") === wanted);
@@ -67,9 +72,10 @@ function spelledOnDisk(path: string): string {
 
 /**
  * Walks an absolute, lexically normalised path. Synchronous on purpose: a handful of `lstat`s is far cheaper than one hop to
- * the thread pool, and the number of steps is bounded. Never opens a file, so no FIFO or device can block it.
+ * the thread pool, and the number of steps is bounded. Never opens a file, so no FIFO or device can block it. With `respell`, a name that
+ * does not exist is looked for under its other normalisation form.
  */
-export function walkPath(absolute: string): Walk {
+export function walkPath(absolute: string, respell = false): Walk {
   let current = parse(absolute).root;
   const pending = reversed(absolute.slice(current.length));
   const followed: Followed[] = [];
@@ -105,7 +111,7 @@ export function walkPath(absolute: string): Walk {
     } catch (error) {
       const code = errnoOf(error);
       if (code !== "ENOENT" && code !== "ENOTDIR") return { ok: false, reason: stopReason(code), at: next, links: links() };
-      const other = code === "ENOENT" ? otherSpelling(current, name) : undefined;
+      const other = respell && code === "ENOENT" ? otherSpelling(current, name) : undefined;
       if (other !== undefined && other !== name) {
         respelled = true;
         pending.push(other);

@@ -6,7 +6,7 @@ import { lstatSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { sweepStaleTemps } from "./file-temps.ts";
 import { quotePath } from "./path-quote.ts";
-import { type Walk, walkPath } from "./path-walk.ts";
+import { isAscii, type Walk, walkPath } from "./path-walk.ts";
 import { UserError } from "./user-error.ts";
 
 declare const proved: unique symbol;
@@ -101,7 +101,15 @@ const STOPS: Readonly<Record<(Walk & { ok: false })["reason"], string>> = {
 function prove(root: string, input: string): Resolved {
   const fault = formFault(input);
   if (fault !== undefined) return { ok: false, message: fault };
-  const walk = walkPath(resolve(root, input));
+  const absolute = resolve(root, input);
+  const exact = proveWalk(root, input, walkPath(absolute));
+  if (exact.ok && exact.exists) return exact;
+  // Only what is not there under its own name may be meant for its other spelling (W05).
+  const other = isAscii(absolute) ? exact : proveWalk(root, input, walkPath(absolute, true));
+  return other.ok ? other : exact;
+}
+
+function proveWalk(root: string, input: string, walk: Walk): Resolved {
   if (!walk.ok) {
     const at = segmentsBelow(root, walk.at);
     // Nothing is said about places outside, not even whether they exist.
@@ -150,7 +158,8 @@ function findRoot(cwd: string): string {
  */
 export async function openWorkspace(cwd: string): Promise<Workspace> {
   if (!isAbsolute(cwd)) throw new Error(`openWorkspace needs an absolute path, got ${cwd}`);
-  const walk = walkPath(resolve(cwd));
+  const exact = walkPath(resolve(cwd));
+  const walk = exact.ok && exact.exists ? exact : walkPath(resolve(cwd), true);
   if (!walk.ok) throw new UserError(`The working directory ${quotePath(cwd)} cannot be opened: ${STOPS[walk.reason]}.`);
   if (!walk.exists) throw new UserError(`The working directory ${quotePath(cwd)} does not exist.`);
   if (!statSync(walk.path).isDirectory()) throw new UserError(`The working directory ${quotePath(cwd)} is not a directory.`);

@@ -1,5 +1,5 @@
 /** replace_range: one exact, unique text in one file becomes another; every other byte stays. Refuses: fuzzy matching. */
-import * as z from "zod";
+import { z } from "zod";
 import { applyChange, findStale, type Original, readOriginal, refuse } from "./change.ts";
 import { type Edit, planEdits } from "./edit-match.ts";
 import { resolveTarget, type Target } from "./target.ts";
@@ -9,10 +9,7 @@ const input = z.strictObject({
   path: z.string().describe("File, relative to the workspace root"),
   old_string: z.string().describe("Exact text to replace; must occur exactly once"),
   new_string: z.string().describe("Text to put there, taken literally"),
-  expected_before_hash: z
-    .string()
-    .optional()
-    .describe("Hash from read_file_range; the edit is refused when the file has changed since"),
+  expected_before_hash: z.string().optional().describe("Hash from read_file_range; refused when the file differs"),
 });
 
 type Input = z.infer<typeof input>;

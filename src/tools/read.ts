@@ -1,6 +1,6 @@
 /** read_file_range: numbered lines of one regular file, in bounded memory for any size. Refuses: decoding other encodings, following a file. */
 import { isUtf8 } from "node:buffer";
-import * as z from "zod";
+import { z } from "zod";
 import { MAX_FILE_BYTES, type OpenFile, openSafe, readUpTo } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import { quotePath } from "../base/path-quote.ts";

@@ -2,7 +2,7 @@
  * create_file and write_patch: new files, whole files, and several edits of one file in one step. Refuses: more than one file a
  * call, replacing what was not meant to be replaced.
  */
-import * as z from "zod";
+import { z } from "zod";
 import { quotePath } from "../base/path-quote.ts";
 import { applyChange, findStale, readOriginal, refuse } from "./change.ts";
 import { differingSpan } from "./diff-text.ts";
@@ -16,25 +16,22 @@ const createInput = z.strictObject({
   content: z.string().describe("The whole text, written exactly as given"),
 });
 
+const patch = z.strictObject({
+  op: z.enum(["create", "replace", "edit"]).describe("create: new file. replace: whole file. edit: one exact text"),
+  path: z.string().describe("File, relative to the workspace root; the same in every patch"),
+  content: z.string().optional().describe("create, replace: the whole text"),
+  old_string: z.string().optional().describe("edit: exact text to replace; must occur exactly once"),
+  new_string: z.string().optional().describe("edit: text to put there"),
+  expected_before_hash: z.string().optional().describe("replace, edit: hash from read_file_range"),
+});
+
 const patchInput = z.strictObject({
-  patches: z
-    .array(
-      z.strictObject({
-        op: z.enum(["create", "replace", "edit"]).describe("create: new file. replace: whole file. edit: one exact text"),
-        path: z.string().describe("File, relative to the workspace root; the same in every patch"),
-        content: z.string().optional().describe("create, replace: the whole text"),
-        old_string: z.string().optional().describe("edit: exact text to replace; must occur exactly once"),
-        new_string: z.string().optional().describe("edit: text to put there"),
-        expected_before_hash: z.string().optional().describe("replace, edit: hash from read_file_range"),
-      }),
-    )
-    .min(1)
-    .describe("One create, or one replace, or one or more edits of the same file"),
+  patches: z.array(patch).min(1).describe("One create, or one replace, or one or more edits of the same file"),
 });
 
 type CreateInput = z.infer<typeof createInput>;
 type PatchInput = z.infer<typeof patchInput>;
-type Patch = PatchInput["patches"][number];
+type Patch = z.infer<typeof patch>;
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
