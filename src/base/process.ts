@@ -7,7 +7,7 @@ import { closeSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
 import { loadPipes, type OpenPipe, type Pipe } from "./pipe.ts";
-import { endTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
+import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
 
 export { findExecutable, type SpawnFailure } from "./spawn-failure.ts";
@@ -47,6 +47,7 @@ export type ProcessEnd = {
   readonly heldPipe: boolean;
   /** Members of the tree that not even KILL could end (uninterruptible, or another user's). */
   readonly survivors: number;
+  /** Until the child was gone; waiting for its output is not part of it. Never negative. */
   readonly elapsedMs: number;
 };
 
@@ -78,6 +79,9 @@ export interface ProcessOwner {
 
 /** How long a descendant may keep the pipe open before the result is given without waiting for it. */
 const HELD_PIPE_MS = 250;
+/** A turn more for our own event loop, in case it was that which was late: first with a holder in sight, then without. */
+const LATE_HELD_MS = 30;
+const LATE_FREE_MS = 1000;
 /** After KILL a child that is not gone within this time is left to the kernel. */
 const UNKILLABLE_MS = 500;
 
@@ -213,11 +217,12 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
 
   const finish = async (): Promise<ProcessEnd> => {
     await Promise.race([child.exited, ender.gaveUp]);
+    const elapsedMs = clock.now() - began;
     ender.childExited();
     clearTimer();
     request.signal?.removeEventListener("abort", cancel);
     await ender.settled();
-    const heldPipe = !(await within(HELD_PIPE_MS, drained, clock));
+    const heldPipe = !(await within(HELD_PIPE_MS, drained, clock)) && !(await within(lateness(tree), drained, clock));
     flow.dropping = heldPipe && request.follow !== true;
     const reason = ender.reason();
     return {
@@ -229,10 +234,14 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
       stopped: reason === "stop",
       heldPipe,
       survivors: ender.survivors(),
-      elapsedMs: clock.now() - began,
+      elapsedMs,
     };
   };
   return { pid: child.pid, done: finish(), end: () => ender.end("cancel") };
+}
+
+function lateness(tree: Tree): number {
+  return findTree(tree).length > 0 ? LATE_HELD_MS : LATE_FREE_MS;
 }
 
 /** True when `promise` resolved in time. Leaves no timer behind that would keep the program from ending. */

@@ -1,12 +1,16 @@
 /** Why a program could not be started, told apart and said in words (H12, H13). Refuses: starting it. */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { cutChars } from "./text.ts";
 
 export type SpawnFailure = {
   readonly kind: "bad_argv" | "not_found" | "no_cwd" | "not_executable" | "too_big" | "cancelled" | "other";
   /** One sentence that names the cause and what would work. */
   readonly message: string;
 };
+
+/** Of a name in a message. */
+const MAX_NAME_CHARS = 200;
 
 /** Where to look when PATH is missing or empty, as the C library does. */
 const STANDARD_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
@@ -36,7 +40,8 @@ export function resolveProgram(
   const name = argv[0] ?? "";
   const program = name.includes("/") ? resolve(cwd, name) : findExecutable(name, env.PATH);
   if (program !== undefined && exists(program)) return { ok: true, program };
-  const where = name.includes("/") ? `There is no file ${program}.` : `No program "${name}" on PATH.`;
+  const said = cutChars(program ?? name, MAX_NAME_CHARS);
+  const where = name.includes("/") ? `There is no file ${said}.` : `There is no program "${said}" on PATH.`;
   const hint = /\s/.test(name) ? " argv takes one word per element: the program first, then each argument." : "";
   return { ok: false, failure: { kind: "not_found", message: `${where}${hint}` } };
 }
@@ -88,12 +93,22 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
+/** True also where looking is not allowed: starting it will say why. */
 function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  try {
+    statSync(path);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "EACCES";
+  }
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function isExecutableFile(path: string): boolean {

@@ -111,6 +111,7 @@ function effectOf(call: ShellInput, place: Place, end: ProcessEnd): ShellExec {
 
 async function startInBackground(call: ShellInput, place: Place, context: ToolContext): Promise<ToolResult> {
   const touched = await findTouched(call.argv, place.path, context);
+  if (context.signal.aborted) return failed("Cancelled before the command started.", { status: "cancelled" });
   const started = await context.background.start({
     argv: call.argv,
     cwd: place.path,

@@ -76,6 +76,18 @@ describe("one command", () => {
     await owner.reapAll();
   });
 
+  test("a busy event loop loses no output and blames no descendant", async () => {
+    let bytes = 0;
+    const result = await run(["sh", "-c", "echo first; sleep 0.05; head -c 50000 /dev/zero"], {
+      onStdout: (chunk) => {
+        bytes += chunk.length;
+        if (bytes === 6) Bun.sleepSync(600);
+      },
+    });
+    expect(result).toMatchObject({ exitCode: 0, heldPipe: false });
+    expect(bytes).toBe(50_006);
+  });
+
   test("argv[0] reaches the program as it was written", async () => {
     expect((await run(["sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline"])).out).toStartWith("sh -c");
   });
@@ -97,6 +109,8 @@ describe("not started", () => {
     expect(await failure(["echo", "a\0b"])).toMatchObject({ kind: "bad_argv", message: expect.stringContaining("argv[1]") });
     expect(await failure(["nosuchprog"])).toMatchObject({ kind: "not_found", message: expect.stringContaining("nosuchprog") });
     expect(await failure(["echo", "x".repeat(3_000_000)])).toMatchObject({ kind: "too_big" });
+    expect(await failure(["./plain/x"])).toMatchObject({ kind: "not_found" });
+    expect((await failure([`/${"x".repeat(100_000)}`])).message.length).toBeLessThan(300);
     expect((await failure(["ls -l"])).message).toContain("one word per element");
     expect((await run(["echo", "*.ts"])).out).toBe("*.ts\n");
   });
