@@ -1,13 +1,293 @@
-/** The append-only writer of one session file (sessions.md, File). The only place that writes JSONL (house rule 2). */
-import type { SessionRecord } from "./records.ts";
+/**
+ * The append-only writer of one session file (sessions.md, File). The only place that writes JSONL (house rule 2).
+ * Refuses: reading records for anybody, rewriting, validating (no zod on this path).
+ */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { UserError } from "../base/user-error.ts";
+import { newSessionId, sessionFile } from "./ids.ts";
+import { acquireLock, type Lock } from "./lock.ts";
+import { SCHEMA_VERSION, type SessionRecord } from "./records.ts";
+import { examineTail } from "./tail.ts";
+
+export { newSessionId } from "./ids.ts";
 
 export interface SessionLog {
   readonly id: string;
   readonly path: string;
+  /** Seq of the last record that is in the file; -1 when there is none. */
+  readonly lastSeq: number;
+  /** False once a write failed (or the directory could not be written at all): appends are dropped. */
+  readonly healthy: boolean;
   /** Appends one record as one complete line. Returns false when the log is broken (already reported once through `onBroken`). */
   append(record: SessionRecord): boolean;
   /** fsync; at the end of each turn and before a side effect is reported as done. */
   sync(): void;
   /** Syncs, closes, removes the lock. Idempotent. */
   close(): void;
+}
+
+export type OpenLogOptions = {
+  /** Absolute path of the sessions directory; created 0700 when missing. */
+  readonly dir: string;
+  /** Defaults to a new id. */
+  readonly id?: string;
+  /** True continues an existing file after its highest valid seq. */
+  readonly resume?: boolean;
+  readonly now?: () => Date;
+  /** Called once with one line for a person when the log cannot be written (any more). The run goes on. */
+  readonly onBroken: (message: string) => void;
+};
+
+/** After this much more log a title given by `session_renamed` is repeated on close, so that listings find it in the tail. */
+const TITLE_REACH_BYTES = 8 * 1024;
+const LINE_SEPARATORS = /[\u2028\u2029]/g;
+
+/**
+ * Opens the log and takes its lock. Throws a UserError when another process writes this session or the session to resume does
+ * not exist. A directory that cannot be written is not an error: the log is returned broken, after one `onBroken`.
+ */
+export async function openSessionLog(options: OpenLogOptions): Promise<SessionLog> {
+  const now = options.now ?? (() => new Date());
+  const id = options.id ?? newSessionId(now());
+  const path = sessionFile(options.dir, id);
+  let lock: Lock | undefined;
+  try {
+    ensureDirectory(options.dir);
+    lock = acquireLock(options.dir, id, now);
+    const { fd, lastSeq } = options.resume === true ? openExisting(path, id) : { fd: createFile(path, id), lastSeq: -1 };
+    return new FileLog(id, path, fd, lastSeq, lock, now, options.onBroken);
+  } catch (error) {
+    lock?.release();
+    if (error instanceof UserError) throw error;
+    options.onBroken(brokenMessage(options.dir, error));
+    return new BrokenLog(id, path);
+  }
+}
+
+class FileLog implements SessionLog {
+  readonly id: string;
+  readonly path: string;
+  #lastSeq: number;
+  #healthy = true;
+  #closed = false;
+  #renamed: SessionRecord | undefined;
+  #bytesSinceRename = 0;
+  #dirty = false;
+  readonly #fd: number;
+  readonly #lock: Lock;
+  readonly #now: () => Date;
+  readonly #onBroken: (message: string) => void;
+
+  constructor(
+    id: string,
+    path: string,
+    fd: number,
+    lastSeq: number,
+    lock: Lock,
+    now: () => Date,
+    onBroken: (message: string) => void,
+  ) {
+    this.id = id;
+    this.path = path;
+    this.#fd = fd;
+    this.#lastSeq = lastSeq;
+    this.#lock = lock;
+    this.#now = now;
+    this.#onBroken = onBroken;
+  }
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  get healthy(): boolean {
+    return this.#healthy;
+  }
+
+  append(record: SessionRecord): boolean {
+    if (!this.#healthy || this.#closed) return false;
+    const line = encodeLine(record, this.#lastSeq + 1, this.#now());
+    try {
+      writeWhole(this.#fd, line);
+    } catch (error) {
+      this.#break(error);
+      return false;
+    }
+    this.#lastSeq += 1;
+    this.#dirty = true;
+    this.#bytesSinceRename += line.length;
+    if (record.type === "session_renamed") {
+      this.#renamed = record;
+      this.#bytesSinceRename = 0;
+    }
+    return true;
+  }
+
+  sync(): void {
+    if (!this.#healthy || this.#closed || !this.#dirty) return;
+    try {
+      fsyncSync(this.#fd);
+      this.#dirty = false;
+    } catch (error) {
+      if (!isUnsupportedSync(error)) this.#break(error);
+    }
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    if (this.#renamed !== undefined && this.#bytesSinceRename > TITLE_REACH_BYTES) this.append(this.#renamed);
+    this.sync();
+    this.#closed = true;
+    try {
+      closeSync(this.#fd);
+    } catch {
+      // Every record was written before; a failing close has nothing left to lose.
+    }
+    this.#lock.release();
+  }
+
+  #break(error: unknown): void {
+    this.#healthy = false;
+    this.#onBroken(brokenMessage(dirname(this.path), error));
+  }
+}
+
+/** Stands in when the sessions directory cannot be written: the run goes on without a log. */
+class BrokenLog implements SessionLog {
+  readonly id: string;
+  readonly path: string;
+  readonly lastSeq = -1;
+  readonly healthy = false;
+  constructor(id: string, path: string) {
+    this.id = id;
+    this.path = path;
+  }
+  append(): boolean {
+    return false;
+  }
+  sync(): void {}
+  close(): void {}
+}
+
+/** One line, newline included. Lone surrogates become U+FFFD; U+2028/2029 are escaped (they can only be inside strings). */
+export function encodeLine(record: SessionRecord, seq: number, time: Date): string {
+  let body = JSON.stringify(record);
+  // JSON.stringify writes a lone surrogate as \udXXX, which strict readers in other languages refuse.
+  if (body.includes("\\ud")) body = JSON.stringify(makeWellFormed(record));
+  if (body.includes("\u2028") || body.includes("\u2029")) {
+    body = body.replace(LINE_SEPARATORS, (separator) => (separator === "\u2028" ? "\\u2028" : "\\u2029"));
+  }
+  return `{"schema_version":${SCHEMA_VERSION},"seq":${seq},"time":"${time.toISOString()}",${body.slice(1)}\n`;
+}
+
+/** The same JSON value with every string (keys too) well-formed. */
+export function makeWellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(makeWellFormed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), makeWellFormed(inner)]));
+}
+
+/** One write a record; a short write (disk almost full) goes on until it fails or is whole. */
+function writeWhole(fd: number, line: string): void {
+  const bytes = Buffer.from(line, "utf8");
+  let written = 0;
+  while (written < bytes.length) {
+    const count = writeSync(fd, bytes, written, bytes.length - written);
+    if (count <= 0) throw new Error("the file system accepted no more bytes");
+    written += count;
+  }
+}
+
+function ensureDirectory(dir: string): void {
+  mkdirSync(dirname(dir), { recursive: true });
+  let created = false;
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+    created = true;
+    chmodSync(dir, 0o700);
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+  }
+  if (created || ownsDirectory(dir)) writeIgnoreFile(dir);
+}
+
+/** A directory somebody made by hand gets our `.gitignore` only when it is plainly ours: it must never hide a user's files. */
+function ownsDirectory(dir: string): boolean {
+  const entries = readdirSync(dir);
+  if (entries.includes(".gitignore")) return false;
+  return entries.length === 0 || (basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs");
+}
+
+function writeIgnoreFile(dir: string): void {
+  try {
+    writeFileSync(join(dir, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+  }
+}
+
+function createFile(path: string, id: string): number {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND | constants.O_NOFOLLOW;
+  try {
+    const fd = openSync(path, flags, 0o600);
+    fchmodSync(fd, 0o600);
+    return fd;
+  } catch (error) {
+    if (isCode(error, "EEXIST")) throw new UserError(`Session ${id} exists already; resume it or choose another id.`);
+    throw error;
+  }
+}
+
+/** Opens for appending and closes a torn last line with a newline: never glued onto, never removed. */
+function openExisting(path: string, id: string): { fd: number; lastSeq: number } {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isCode(error, "ENOENT") || isCode(error, "ELOOP")) throw new UserError(`No such session: ${id}`);
+    throw error;
+  }
+  try {
+    if (!fstatSync(fd).isFile()) throw new UserError(`No such session: ${id}`);
+    const tail = examineTail(fd);
+    if (tail.torn) writeWhole(fd, "\n");
+    return { fd, lastSeq: tail.highestSeq };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+function brokenMessage(dir: string, error: unknown): string {
+  const why = isCode(error, "ENOSPC")
+    ? "the disk is full"
+    : isCode(error, "EACCES") || isCode(error, "EROFS") || isCode(error, "EPERM")
+      ? "the directory cannot be written"
+      : error instanceof Error
+        ? error.message
+        : String(error);
+  return `This session is not being saved from here on: ${why} (${dir}).`;
+}
+
+/** Pipes and some network file systems cannot sync; that is not a broken log. */
+function isUnsupportedSync(error: unknown): boolean {
+  return isCode(error, "EINVAL") || isCode(error, "ENOTSUP") || isCode(error, "EROFS");
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }

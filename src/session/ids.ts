@@ -1,0 +1,36 @@
+/**
+ * Session ids and the files they name. An id is never a path (J13): nothing here joins an unchecked id to a directory.
+ */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const SAFE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+
+/** `session-YYYYMMDD-HHMMSS-xxxx` (UTC, four random base-32 characters). */
+export function newSessionId(date: Date): string {
+  const digits = date.toISOString().replace(/\D/g, "");
+  let tail = "";
+  for (const byte of randomBytes(4)) tail += ALPHABET[byte % 32];
+  return `session-${digits.slice(0, 8)}-${digits.slice(8, 14)}-${tail}`;
+}
+
+/** True when the text may name a session: one plain file name, no separators, no dots. */
+export function isSessionId(text: string): boolean {
+  return SAFE_ID.test(text);
+}
+
+/** The id a directory entry stands for, or undefined when it is not a session file. */
+export function idOfFile(name: string): string | undefined {
+  if (!name.endsWith(".jsonl")) return undefined;
+  const id = name.slice(0, -".jsonl".length);
+  return isSessionId(id) ? id : undefined;
+}
+
+export function sessionFile(dir: string, id: string): string {
+  return join(dir, `${id}.jsonl`);
+}
+
+export function lockFile(dir: string, id: string): string {
+  return join(dir, `${id}.lock`);
+}

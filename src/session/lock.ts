@@ -1,0 +1,215 @@
+/**
+ * The writer lock of one session: `<id>.lock`, created exclusively, holding pid + start time + host (sessions.md, File).
+ * A lock whose process is gone (or whose pid now belongs to another process) is taken over by exactly one taker.
+ *
+ * Take-over is race-safe without flock: each lock carries a nonce, and only the exclusive creator of a guard file named after
+ * that nonce may replace it. A guard left by a taker that died is itself guarded the same way.
+ */
+import { randomBytes } from "node:crypto";
+import { linkSync, lstatSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { hostname, uptime } from "node:os";
+import { contentHash } from "../base/hash.ts";
+import { UserError } from "../base/user-error.ts";
+import { lockFile } from "./ids.ts";
+
+/** Who holds a lock. `start` identifies the process beyond its pid (boot id and start tick on Linux, "" elsewhere). */
+export type LockHolder = {
+  readonly pid: number;
+  readonly start: string;
+  readonly host: string;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly nonce: string;
+};
+
+export type Lock = {
+  /** Removes the lock if it is still ours. Idempotent, never throws. */
+  release(): void;
+};
+
+/** A lock file that cannot be read as a holder counts as live while it is younger than this: its writer may be mid-creation. */
+const SETTLE_MS = 2_000;
+const MAX_ROUNDS = 50;
+
+/**
+ * Takes the writer lock. Throws a UserError naming the holder when another live process has it; lets file system errors
+ * (read-only directory, disk full) through for the caller to judge.
+ */
+export function acquireLock(dir: string, id: string, now: () => Date = () => new Date()): Lock {
+  const path = lockFile(dir, id);
+  const mine: LockHolder = {
+    pid: process.pid,
+    start: processStart(process.pid) ?? "",
+    host: hostname(),
+    since: now().toISOString(),
+    nonce: randomBytes(8).toString("hex"),
+  };
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    if (createExclusively(path, mine)) return { release: () => releaseOwn(path, mine) };
+    const found = readLock(path);
+    if (found === undefined) continue;
+    if (found.live) throw new UserError(describeHolder(id, path, found.holder));
+    replaceStale(path, found.identity, mine, 0);
+    if (readLock(path)?.holder?.nonce === mine.nonce) return { release: () => releaseOwn(path, mine) };
+    Bun.sleepSync(2);
+  }
+  throw new UserError(`Session ${id} is being opened by another process (${path}). Try again.`);
+}
+
+/** The live holder of a session's lock, if any. */
+export function lockHolder(dir: string, id: string): LockHolder | undefined {
+  const found = readLock(lockFile(dir, id));
+  return found?.live ? found.holder : undefined;
+}
+
+/** True when a live process holds the lock (also one whose content cannot be read yet). */
+export function isLocked(dir: string, id: string): boolean {
+  return readLock(lockFile(dir, id))?.live ?? false;
+}
+
+type FoundLock = { readonly live: boolean; readonly holder?: LockHolder; readonly identity: string };
+
+function readLock(path: string): FoundLock | undefined {
+  let text: string;
+  let age: number;
+  let inode: number;
+  try {
+    const stat = lstatSync(path);
+    if (!stat.isFile()) return { live: true, identity: "not-a-file" };
+    age = Date.now() - stat.mtimeMs;
+    inode = stat.ino;
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  const holder = parseHolder(text);
+  if (holder === undefined) return { live: age < SETTLE_MS, identity: `${inode}-${contentHash(text).slice(6)}` };
+  return { live: isAlive(holder), holder, identity: holder.nonce };
+}
+
+function parseHolder(text: string): LockHolder | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value !== "object" || value === null) return undefined;
+    const { pid, start, host, since, nonce } = value as Record<string, unknown>;
+    if (typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0) return undefined;
+    if (typeof start !== "string" || typeof host !== "string" || typeof since !== "string") return undefined;
+    if (typeof nonce !== "string" || !/^[0-9a-f]{1,64}$/.test(nonce)) return undefined;
+    return { pid, start, host, since, nonce };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole content or no file: a temporary file is linked into place. File systems without hard links get `O_EXCL`. */
+function createExclusively(path: string, holder: LockHolder): boolean {
+  const text = `${JSON.stringify(holder)}\n`;
+  const temporary = `${path}.${holder.nonce}`;
+  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
+  try {
+    linkSync(temporary, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    return createPlainly(path, text);
+  } finally {
+    removeQuietly(temporary);
+  }
+}
+
+function createPlainly(path: string, text: string): boolean {
+  try {
+    writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Replaces the lock called `identity` by ours, if it is still there and we win its guard. */
+function replaceStale(path: string, identity: string, mine: LockHolder, depth: number): void {
+  const guard = `${path}.takeover-${identity}`;
+  if (!createExclusively(guard, mine)) {
+    const other = readLock(guard);
+    if (other === undefined || other.live || depth > 8) return;
+    // The taker died between guard and lock: its guard is a stale lock like any other.
+    replaceStale(guard, other.identity, mine, depth + 1);
+    if (readLock(guard)?.holder?.nonce !== mine.nonce) return;
+  }
+  try {
+    // Between reading the lock and winning the guard a faster taker may have finished.
+    if (readLock(path)?.identity !== identity) return;
+    removeQuietly(path);
+    createExclusively(path, mine);
+  } finally {
+    removeQuietly(guard);
+  }
+}
+
+function releaseOwn(path: string, mine: LockHolder): void {
+  try {
+    if (readLock(path)?.holder?.nonce === mine.nonce) unlinkSync(path);
+  } catch {
+    // A lock that cannot be removed goes stale with this process.
+  }
+}
+
+function isAlive(holder: LockHolder): boolean {
+  // A process on another machine cannot be examined from here.
+  if (holder.host !== hostname()) return true;
+  if (process.platform === "linux") {
+    const start = processStart(holder.pid);
+    return start !== undefined && (holder.start === "" || start === holder.start);
+  }
+  const bootedAt = Date.now() - uptime() * 1000;
+  if (Date.parse(holder.since) < bootedAt - 60_000) return false;
+  try {
+    process.kill(holder.pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+}
+
+/** Boot id and start tick of a live process; undefined when it is gone or a zombie. Linux only, "" elsewhere. */
+function processStart(pid: number): string | undefined {
+  if (process.platform !== "linux") return "";
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The command name may hold spaces and parentheses: fields are counted from the last one.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    if (fields[0] === "Z" || fields[0] === "X") return undefined;
+    return `${bootId()}:${fields[19] ?? ""}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  } catch {
+    return "";
+  }
+}
+
+function describeHolder(id: string, path: string, holder: LockHolder | undefined): string {
+  if (holder === undefined) return `Session ${id} is in use (${path}).`;
+  const elsewhere = holder.host === hostname() ? "" : ` on host ${holder.host}`;
+  const hint = holder.host === hostname() ? "Close it there first." : `If that process is gone, remove ${path}.`;
+  return `Session ${id} is in use by process ${holder.pid}${elsewhere}, since ${holder.since}. ${hint}`;
+}
+
+function removeQuietly(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Somebody else removed it, or nobody can: either way there is nothing more to do here.
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}

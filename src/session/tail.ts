@@ -1,0 +1,61 @@
+/** Looks at the end of a session file without reading the rest: is the last line torn, what is the highest seq. */
+import { fstatSync, readSync } from "node:fs";
+import { parseLine } from "./lines.ts";
+
+export type Tail = {
+  /** The last byte is not a newline. */
+  readonly torn: boolean;
+  /** Highest `seq` of the valid lines seen; -1 when there are none. */
+  readonly highestSeq: number;
+};
+
+const FIRST_WINDOW = 1024 * 1024;
+
+/**
+ * Reads backwards in growing windows until one holds a valid record, so a file of any size costs about a megabyte.
+ * A file up to that size is read whole.
+ */
+export function examineTail(fd: number): Tail {
+  const size = fstatSync(fd).size;
+  if (size === 0) return { torn: false, highestSeq: -1 };
+  for (let window = FIRST_WINDOW; ; window *= 8) {
+    const bytes = readAt(fd, Math.max(0, size - window), Math.min(window, size));
+    const highestSeq = highestSeqIn(bytes);
+    if (highestSeq >= 0 || window >= size) return { torn: bytes.at(-1) !== 10, highestSeq };
+  }
+}
+
+/** Reads up to `length` bytes at `position`; fewer only at the end of the file. */
+export function readAt(fd: number, position: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = readSync(fd, bytes, filled, length - filled, position + filled);
+    if (count === 0) break;
+    filled += count;
+  }
+  return bytes.subarray(0, filled);
+}
+
+function highestSeqIn(bytes: Buffer): number {
+  let highest = -1;
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    const end = newline === -1 ? bytes.length : newline;
+    highest = Math.max(highest, seqOfLine(bytes.subarray(start, end)));
+    start = end + 1;
+  }
+  return highest;
+}
+
+/** Highest seq of the records one line holds; -1 when it holds none. */
+function seqOfLine(line: Buffer): number {
+  let highest = -1;
+  for (const value of parseLine(line).values) {
+    if (typeof value !== "object" || value === null) continue;
+    const { seq, type, schema_version } = value as Record<string, unknown>;
+    if (typeof type !== "string" || typeof schema_version !== "number" || typeof seq !== "number") continue;
+    if (Number.isSafeInteger(seq)) highest = Math.max(highest, seq);
+  }
+  return highest;
+}
