@@ -2,7 +2,7 @@
  * From directories to ledger entries (C2, C3, C4): the chain, and the instruction file of one nested directory.
  * Refuses: deciding what is sent.
  */
-import { stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import type { ContextOptions } from "./contract.ts";
 import { type ChainPlace, chainPlaces, readChain } from "./discover.ts";
 import type { Entry, Ledger, NewEntry } from "./ledger.ts";
@@ -29,15 +29,19 @@ export class Resolver {
   readonly #options: ContextOptions;
   readonly #ledger: Ledger;
   readonly #preparer: Preparer;
+  /** Real path once the chain has been read: files are known by real paths. */
+  #configHome: string | undefined;
 
   constructor(options: ContextOptions, ledger: Ledger, preparer: Preparer) {
     this.#options = options;
     this.#ledger = ledger;
     this.#preparer = preparer;
+    this.#configHome = options.configHome;
   }
 
   #where(cwd: string) {
-    const { root, configHome, settings } = this.#options;
+    const { root, settings } = this.#options;
+    const configHome = this.#configHome;
     return { root, cwd, ancestors: settings.ancestors, ...(configHome !== undefined && { configHome }) };
   }
 
@@ -49,6 +53,8 @@ export class Resolver {
   /** The chain as it is on disk now, broad to close, each file once (C3). */
   async chain(cwd: string): Promise<Resolved[]> {
     const resolved: Resolved[] = [];
+    const home = this.#options.configHome;
+    if (home !== undefined) this.#configHome = await realpath(home).catch(() => home);
     for (const found of await readChain(this.#where(cwd), this.#options.settings.filenames)) {
       const { place } = found;
       this.#noteRefused(found, place);

@@ -198,7 +198,7 @@ export const PHRASES: readonly PhraseRule[] = [
     kind: "act_without_limits",
     steps: [
       step("you you're"),
-      step("no not"),
+      step("no not", 1),
       step("longer", 0),
       step("bound restricted limited constrained", 2),
       step("by to", 1),

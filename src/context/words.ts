@@ -12,7 +12,7 @@ export type Word = {
 };
 
 const WORDS = /[\p{L}\p{N}]+(?:'[\p{L}]+)*/gu;
-const BREAK = /[.!?;](?:["')\]*_`]*\s|$)|\n[\s>]*\n|\n[\s>]*(?:[-*+]\s|#|\|)|\|/;
+const BREAK = /[.!?;]["')\]*_`]*\s|\n[\s>]*\n|\n[\s>]*(?:[-*+]\s|#|\|)|\|/;
 /** Between two words further apart than this there is no phrase. */
 const MAX_GAP = 200;
 /** Characters that are not drawn, beyond those removed from the text itself. */
