@@ -15,8 +15,16 @@ export type Fragment = {
 
 export type JoinedCall = { id: string; name: string; arguments: string; extra?: unknown };
 
-/** `size` is the length of all parts together: repeated joins of a growing call would be quadratic. */
-type Open = { id: string; index: number | undefined; name: string; parts: string[]; size: number; extra?: unknown };
+/** `size` is the length of all parts together; `scan` reads each part at most once, or long calls would be quadratic. */
+type Open = {
+  id: string;
+  index: number | undefined;
+  name: string;
+  parts: string[];
+  size: number;
+  scan: ObjectScan;
+  extra?: unknown;
+};
 
 export class CallJoiner {
   readonly #calls: Open[] = [];
@@ -55,6 +63,7 @@ export class CallJoiner {
       name: fragment.name ?? "",
       parts: fragment.arguments === "" ? [] : [fragment.arguments],
       size: fragment.arguments.length,
+      scan: new ObjectScan(),
       extra: fragment.extra,
     };
     this.#calls.push(call);
@@ -90,7 +99,7 @@ function continues(call: Open, fragment: Fragment): boolean {
   const other = fragment.id !== undefined && call.id !== "" && call.id !== fragment.id;
   if (call.parts.every((part) => part.trim() === "")) return !other;
   if (other && fragment.arguments.trimStart().startsWith("{")) return false;
-  return call.parts.at(-1)?.trimEnd().endsWith("}") !== true || !isWhole(call.parts.join(""));
+  return !call.scan.isClosed(call.parts);
 }
 
 /** The server sent the whole call again (same id, same content): once is enough. */
@@ -102,4 +111,33 @@ function isRepeat(call: Open, fragment: Fragment): boolean {
 
 function isWhole(text: string): boolean {
   return isObject(parseJson(text));
+}
+
+/** Follows braces and strings through the parts of a call: does an object end where the text ends? */
+class ObjectScan {
+  #read = 0;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  #closed = false;
+
+  isClosed(parts: readonly string[]): boolean {
+    for (; this.#read < parts.length; this.#read += 1) this.#take(parts[this.#read] ?? "");
+    return this.#closed;
+  }
+
+  #take(part: string): void {
+    for (const character of part) {
+      if (this.#escaped) this.#escaped = false;
+      else if (this.#inString) {
+        if (character === "\\") this.#escaped = true;
+        else if (character === '"') this.#inString = false;
+      } else if (character === '"') this.#inString = true;
+      else if (character === "{" || character === "[") this.#depth += 1;
+      else if (character === "}" || character === "]") {
+        this.#depth -= 1;
+        this.#closed = this.#depth <= 0;
+      }
+    }
+  }
 }

@@ -108,11 +108,15 @@ export type Served = {
 };
 
 /** A fetch that answers from memory, each call with the next answer (the last one for ever). */
-export function memoryFetch(...answers: readonly Served[]): Fetch & { readonly bodies: string[]; readonly inits: RequestInit[] } {
+export function memoryFetch(
+  ...answers: readonly Served[]
+): Fetch & { readonly urls: string[]; readonly bodies: string[]; readonly inits: RequestInit[] } {
+  const urls: string[] = [];
   const bodies: string[] = [];
   const inits: RequestInit[] = [];
-  const get: Fetch = async (_url, init) => {
+  const get: Fetch = async (url, init) => {
     const answer = answers[Math.min(bodies.length, answers.length - 1)] ?? { chunks: [] };
+    urls.push(url);
     bodies.push(String(init.body));
     inits.push(init);
     let at = 0;
@@ -132,7 +136,7 @@ export function memoryFetch(...answers: readonly Served[]): Fetch & { readonly b
       headers: answer.headers ?? { "content-type": "text/event-stream" },
     });
   };
-  return Object.assign(get, { bodies, inits });
+  return Object.assign(get, { urls, bodies, inits });
 }
 
 export function encode(text: string): Uint8Array[] {

@@ -1,0 +1,236 @@
+/** P04: what is one tool call, in the many ways servers send fragments. */
+import { expect, test } from "bun:test";
+import { cleanId, freeId, nineCharacterId } from "../../src/provider/call-ids.ts";
+import { CallJoiner } from "../../src/provider/tool-calls.ts";
+import { collect, encode, memoryFetch, settingsFor, testProvider } from "../support/wire/stream.ts";
+
+type Wire = { index?: number; id?: string | null; name?: string | null; args?: unknown };
+
+async function callsOf(fragments: readonly Wire[]): Promise<readonly (readonly [string, string])[]> {
+  const chunk = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const frames = fragments.map(({ index, id, name, args }) =>
+    chunk({ tool_calls: [{ index, id, function: { name, arguments: args } }] }, null),
+  );
+  const fetch = memoryFetch({ chunks: encode([...frames, chunk({}, "stop")].join("")) });
+  const said = await collect(testProvider(settingsFor("chat", "http://mock.test/v1"), { fetch }));
+  expect(said.failure).toBeUndefined();
+  expect(new Set(said.calls.map((call) => call.id)).size).toBe(said.calls.length);
+  expect(said.stop).toBe(fragments.length === 0 ? "end" : "tool_calls");
+  return said.calls.map((call) => [call.name, call.arguments] as const);
+}
+
+const CASES: readonly (readonly [what: string, fragments: readonly Wire[], calls: readonly (readonly [string, string])[]])[] = [
+  [
+    "P04 interleaved by index, id only once",
+    [
+      { index: 0, id: "a", name: "read", args: '{"pa' },
+      { index: 1, id: "b", name: "read", args: '{"path":"b"}' },
+      { index: 0, args: 'th":"a"}' },
+    ],
+    [
+      ["read", '{"path":"a"}'],
+      ["read", '{"path":"b"}'],
+    ],
+  ],
+  [
+    "whole calls, all index 0, no id",
+    [
+      { index: 0, name: "a", args: '{"n":1}' },
+      { index: 0, name: "b", args: '{"n":2}' },
+      { index: 0, name: "a", args: '{"n":3}' },
+    ],
+    [
+      ["a", '{"n":1}'],
+      ["b", '{"n":2}'],
+      ["a", '{"n":3}'],
+    ],
+  ],
+  [
+    "whole identical calls, all index 0, no id",
+    [
+      { index: 0, name: "a", args: "{}" },
+      { index: 0, name: "a", args: "{}" },
+    ],
+    [
+      ["a", "{}"],
+      ["a", "{}"],
+    ],
+  ],
+  [
+    "whole calls without index and id",
+    [
+      { name: "a", args: "{}" },
+      { name: "b", args: "{}" },
+    ],
+    [
+      ["a", "{}"],
+      ["b", "{}"],
+    ],
+  ],
+  [
+    "whole calls, all index 0, own ids",
+    [
+      { index: 0, id: "x", name: "a", args: "{}" },
+      { index: 0, id: "y", name: "a", args: "{}" },
+    ],
+    [
+      ["a", "{}"],
+      ["a", "{}"],
+    ],
+  ],
+  [
+    "whole calls that share one id",
+    [
+      { index: 0, id: "x", name: "a", args: '{"n":1}' },
+      { index: 1, id: "x", name: "a", args: '{"n":2}' },
+    ],
+    [
+      ["a", '{"n":1}'],
+      ["a", '{"n":2}'],
+    ],
+  ],
+  [
+    "whole calls that share id and index",
+    [
+      { index: 0, id: "x", name: "a", args: '{"n":1}' },
+      { index: 0, id: "x", name: "a", args: '{"n":2}' },
+    ],
+    [
+      ["a", '{"n":1}'],
+      ["a", '{"n":2}'],
+    ],
+  ],
+  [
+    "the whole call sent twice",
+    [
+      { index: 0, id: "x", name: "a", args: '{"n":1}' },
+      { index: 0, id: "x", name: "a", args: '{"n":1}' },
+    ],
+    [["a", '{"n":1}']],
+  ],
+  [
+    "id and name repeated in every fragment",
+    [
+      { index: 0, id: "x", name: "a", args: "" },
+      { index: 0, id: "x", name: "a", args: '{"n"' },
+      { index: 0, id: "x", name: "a", args: ":1}" },
+    ],
+    [["a", '{"n":1}']],
+  ],
+  [
+    "name repeated, no id",
+    [
+      { index: 0, name: "a", args: '{"n"' },
+      { index: 0, name: "a", args: ":1}" },
+    ],
+    [["a", '{"n":1}']],
+  ],
+  [
+    "a fresh id for every fragment",
+    [
+      { index: 0, id: "x1", name: "a", args: "" },
+      { index: 0, id: "x2", args: '{"n"' },
+      { index: 0, id: "x3", args: ":1}" },
+    ],
+    [["a", '{"n":1}']],
+  ],
+  [
+    "empty and null ids and names in later fragments",
+    [
+      { index: 0, id: "x", name: "a", args: '{"n"' },
+      { index: 0, id: "", name: "", args: ":" },
+      { index: 0, id: null, name: null, args: "1}" },
+    ],
+    [["a", '{"n":1}']],
+  ],
+  [
+    "fragments by id without index",
+    [
+      { id: "x", name: "a", args: '{"n"' },
+      { id: "y", name: "b", args: '{"m"' },
+      { id: "x", args: ":1}" },
+      { id: "y", args: ":2}" },
+    ],
+    [
+      ["a", '{"n":1}'],
+      ["b", '{"m":2}'],
+    ],
+  ],
+  [
+    "fragments without index and id",
+    [{ name: "a", args: '{"n"' }, { args: ":1}" }, { name: "b", args: "{}" }],
+    [
+      ["a", '{"n":1}'],
+      ["b", "{}"],
+    ],
+  ],
+  [
+    "indexes that do not start at 0 or have gaps",
+    [
+      { index: 3, id: "x", name: "a", args: "{}" },
+      { index: 7, id: "y", name: "b", args: "{}" },
+    ],
+    [
+      ["a", "{}"],
+      ["b", "{}"],
+    ],
+  ],
+  [
+    "the id after the name",
+    [
+      { index: 0, name: "a", args: "" },
+      { index: 0, id: "x", args: "{}" },
+    ],
+    [["a", "{}"]],
+  ],
+  [
+    "P06 arguments absent, null, an object",
+    [
+      { index: 0, id: "x", name: "a" },
+      { index: 1, id: "y", name: "b", args: null },
+      { index: 2, id: "z", name: "c", args: { n: 1 } },
+    ],
+    [
+      ["a", ""],
+      ["b", ""],
+      ["c", '{"n":1}'],
+    ],
+  ],
+  [
+    "nested braces over fragments",
+    [
+      { index: 0, id: "x", name: "a", args: '{"a":{"b":{}' },
+      { index: 0, args: '},"c":"}{"' },
+      { index: 0, args: "}" },
+    ],
+    [["a", '{"a":{"b":{}},"c":"}{"}']],
+  ],
+  ["no calls", [], []],
+];
+
+for (const [what, fragments, calls] of CASES)
+  test(what, async () => expect(await callsOf(fragments)).toEqual(calls as [string, string][]));
+
+test("joining a call of many named fragments is linear", () => {
+  const joiner = new CallJoiner();
+  const began = performance.now();
+  joiner.add({ index: 0, id: "x", name: "a", arguments: '{"text":"' });
+  for (let n = 0; n < 50_000; n += 1) joiner.add({ index: 0, id: "x", name: "a", arguments: "{twenty characters}}" });
+  joiner.add({ index: 0, id: "x", name: "a", arguments: '"}' });
+  expect(joiner.finish()[0]?.arguments.length).toBe(9 + 50_000 * 20 + 2);
+  expect(performance.now() - began).toBeLessThan(2_000);
+});
+
+test("ids: cleaned, cut with a hash, free, nine characters where demanded", () => {
+  expect([cleanId("functions.read:0"), cleanId(""), cleanId("é")]).toEqual(["functions_read_0", "", "_"]);
+  expect(cleanId("x".repeat(65))).toHaveLength(64);
+  expect(cleanId(`${"x".repeat(70)}a`)).not.toBe(cleanId(`${"x".repeat(70)}b`));
+  const used = new Set<string>();
+  expect([freeId("a", used), freeId("a", used), freeId("", used), freeId("", used)]).toEqual(["a", "a_2", "call_3", "call_4"]);
+  const long = "y".repeat(64);
+  expect([freeId(long, used), freeId(long, used)].map((id) => id.length)).toEqual([64, 64]);
+  expect(nineCharacterId("abcDEF123")).toBe("abcDEF123");
+  expect(nineCharacterId("call_1")).toMatch(/^[a-z0-9]{9}$/);
+  expect(nineCharacterId("call_1")).not.toBe(nineCharacterId("call_2"));
+});
