@@ -5,7 +5,7 @@
  * Rules count outside git repositories too. Refuses: files above the root, global and per-user ignore files.
  */
 import { readFileSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import ignore, { type Ignore } from "ignore";
 
 /** The ignore file only one engine reads; honoured by every stand-in for that engine. */
@@ -143,18 +143,21 @@ function isRule(line: string): boolean {
   return line.trim() !== "" && !line.startsWith("#");
 }
 
-/** `info/exclude` of a repository; a worktree's `.git` file leads to the common directory. */
+/**
+ * `info/exclude` of a repository. A worktree's `.git` file leads to the common directory; as for rg and fd only an absolute
+ * pointer counts, which is what git writes for worktrees.
+ */
 function excludeFile(directory: string): string {
   const dotGit = `${directory}/.git`;
+  const own = `${dotGit}/info/exclude`;
   try {
-    if (statSync(dotGit).isDirectory()) return `${dotGit}/info/exclude`;
+    if (statSync(dotGit).isDirectory()) return own;
     const gitDir = pointer(dotGit, "gitdir: ");
-    if (gitDir === undefined) return `${dotGit}/info/exclude`;
-    const absolute = resolve(directory, gitDir);
-    const common = pointer(`${absolute}/commondir`, "");
-    return `${common === undefined ? absolute : resolve(absolute, common)}/info/exclude`;
+    if (gitDir === undefined || !isAbsolute(gitDir)) return own;
+    const common = pointer(`${gitDir}/commondir`, "");
+    return common === undefined ? own : `${resolve(gitDir, common)}/info/exclude`;
   } catch {
-    return `${dotGit}/info/exclude`;
+    return own;
   }
 }
 

@@ -2,7 +2,7 @@
  * Finds matching lines in the chunks of one file, in bounded memory for any line length. Lines end at `\n` or `\r\n`, as
  * for rg and read_file_range. Refuses: opening files.
  */
-import { incompleteUtf8Tail } from "../base/text.ts";
+import { groupDigits, incompleteUtf8Tail } from "../base/text.ts";
 import { excerptText, type MatchLine } from "./matches.ts";
 import type { LineTest } from "./pattern.ts";
 
@@ -40,7 +40,11 @@ export function searchChunks(options: LineSearchOptions): LineSearch {
   let overlong: { matched: boolean; dropped: number } | undefined;
 
   const takeContext = (text: string): void => {
-    const line: MatchLine = { number: lineNumber, isMatch: false, text: excerptText(text, 0, 0, `${text.length} characters`) };
+    const line: MatchLine = {
+      number: lineNumber,
+      isMatch: false,
+      text: excerptText(text, 0, 0, `${groupDigits(text.length)} characters`),
+    };
     if (after > 0) {
       lines.push(line);
       after -= 1;
@@ -62,7 +66,7 @@ export function searchChunks(options: LineSearchOptions): LineSearch {
       const length = (overlong?.dropped ?? 0) + text.length;
       overlong = undefined;
       const found = options.test(text);
-      if (found !== undefined) takeMatch(text, found.start, found.end, `${length} characters`);
+      if (found !== undefined) takeMatch(text, found.start, found.end, `${groupDigits(length)} characters`);
       else if (options.contextLines > 0) takeContext(text);
     }
     lineNumber += 1;

@@ -91,7 +91,8 @@ async function listWith(
   });
   if (!end.started) return end.failure.kind === "cancelled" ? { engine, end: "cancelled", unreadable: 0 } : undefined;
   const reason = end.cancelled ? "cancelled" : end.timedOut ? "timeout" : "complete";
-  const failed = reason === "complete" && end.exitCode !== 0;
+  // rg says 1 when there is no file to list.
+  const failed = reason === "complete" && end.exitCode !== 0 && !(engine === "rg" && end.exitCode === 1);
   if (failed && splitter.count() === 0 && !problems.onlyAccess()) return undefined;
   return { engine, end: reason, ...problems.result() };
 }
