@@ -7,7 +7,8 @@ import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { configPaths, findHomes } from "../config/homes.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import { readSettingsFile, writePrivateFile } from "../config/private-file.ts";
+import { writePrivateFile } from "../config/private-file.ts";
+import { readSettingsFile } from "../config/settings-file.ts";
 import { type ShownKey, showKeys, templateText } from "../config/show.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
@@ -60,7 +61,7 @@ async function show(context: CommandContext): Promise<ExitCode> {
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
   const exact = createCredentials({ env, configHome: loaded.homes.config }).knownValues();
-  const keys = showKeys(loaded.settings).map((shown) =>
+  const keys = showKeys(loaded.settings, root).map((shown) =>
     shown.value === undefined ? shown : { ...shown, value: redact(shown.value, { exact }) },
   );
   if (!flags.json) {
@@ -89,7 +90,7 @@ async function edit(context: CommandContext): Promise<ExitCode> {
   const { env, flags, cwd, output } = context;
   const path = await chosenPath(context);
   const editor = editorOf(context);
-  if ((await readSettingsFile(path)).kind === "absent") await writePrivateFile(path, templateText());
+  if (readSettingsFile(path).kind === "absent") await writePrivateFile(path, templateText());
   let code: number;
   try {
     code = await runInteractive([...editor, path], { cwd, env });

@@ -38,7 +38,7 @@ export function topicText(topic: Topic): string {
 /** The first sentence below a topic's heading. */
 function summaryOf(topic: Topic): string {
   const [, body = ""] = TEXTS[topic].split(/^# .*\n+/m);
-  return (body.split("\n\n")[0] ?? "").replaceAll("\n", " ").replace(/[`*]/g, "");
+  return (body.split("\n\n")[0] ?? "").replaceAll("\n", " ").replace(/[`*]/g, "").replace(/:$/, ".");
 }
 
 function overview(): string {

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
 import { loadConfig } from "../config/load.ts";
-import { readSettingsFile } from "../config/private-file.ts";
+import { readSettingsFile } from "../config/settings-file.ts";
 import { showKeys } from "../config/show.ts";
 import { openTrust, type TrustStore } from "../config/trust.ts";
 import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
@@ -19,7 +19,7 @@ import type { CommandContext } from "./command.ts";
 async function list(context: CommandContext, store: TrustStore): Promise<ExitCode> {
   const entries = await Promise.all(
     (await store.list()).map(async (entry) => {
-      const read = await readSettingsFile(entry.path);
+      const read = readSettingsFile(entry.path);
       const state = read.kind === "bytes" ? await store.state(entry.path, read.bytes) : "gone";
       return { path: entry.path, state, since: entry.time };
     }),
@@ -50,7 +50,7 @@ async function describe(context: CommandContext, file: TrustFile, root: string):
     return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file.bytes)];
   const { env, cwd } = context;
   const loaded = await loadConfig({ env, flags: { trustProject: true }, cwd, workspaceRoot: root });
-  const keys = showKeys(loaded.settings).filter((shown) => shown.origin === "project");
+  const keys = showKeys(loaded.settings, root).filter((shown) => shown.origin === "project");
   return [`${name}: configuration`, ...keys.map((shown) => `    ${visible(`${shown.key} = ${shown.value}`)}`)];
 }
 

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { looksSecret } from "../base/child-env.ts";
 import { UserError } from "../base/user-error.ts";
 import type { Environment } from "./env.ts";
-import { readSettingsFile, writePrivateFile } from "./private-file.ts";
+import { writePrivateFile } from "./private-file.ts";
+import { readSettingsFile } from "./settings-file.ts";
 
 export type CredentialSource =
   | { readonly kind: "environment"; readonly variable: string }
@@ -63,7 +64,7 @@ export function keyVariable(name: string): string {
 }
 
 async function readStored(path: string): Promise<StoredFile> {
-  const read = await readSettingsFile(path);
+  const read = readSettingsFile(path);
   if (read.kind === "absent") return { entries: new Map() };
   if (read.kind === "unreadable") return { entries: new Map(), problem: `${path} cannot be read: ${read.reason}` };
   const entries = new Map<string, Stored>();

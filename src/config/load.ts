@@ -11,10 +11,10 @@ import { buildConfig, type Setting } from "./build.ts";
 import type { Environment } from "./env.ts";
 import { configPaths, findHomes, type Homes } from "./homes.ts";
 import { findKey, formatKey, isOtherVariable, KEYS, type KeySpec, variableOf } from "./keys.ts";
-import { readSettingsFile } from "./private-file.ts";
 import type { Config } from "./schema.ts";
+import { readSettingsFile } from "./settings-file.ts";
 import type { Declared } from "./toml.ts";
-import { openTrust, type TrustState } from "./trust.ts";
+import type { TrustState } from "./trust.ts";
 import { readText, readValue } from "./values.ts";
 
 /** The flags that are configuration. cli/'s `Flags` fits. */
@@ -59,7 +59,7 @@ type SettingsFile = { readonly path: string; readonly bytes: Uint8Array; readonl
 
 async function readConfigFile(path: string | undefined, homes: Homes): Promise<SettingsFile | undefined> {
   if (path === undefined) return undefined;
-  const read = await readSettingsFile(path);
+  const read = readSettingsFile(path);
   if (read.kind === "absent") return undefined;
   if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
   let text: string;
@@ -169,8 +169,7 @@ function withoutOverruled(settings: readonly Setting[], env: Environment): reado
   return settings.filter(({ path }) => path[0] !== "providers" || !overruled.has(path[1] ?? ""));
 }
 
-async function sameFile(left: string | undefined, right: string): Promise<boolean> {
-  if (left === undefined) return false;
+async function sameFile(left: string, right: string): Promise<boolean> {
   const [a, b] = await Promise.all([left, right].map((path) => realpath(path).catch(() => undefined)));
   return a !== undefined && a === b;
 }
@@ -184,7 +183,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const homes = findHomes(env, cwd);
   const paths = configPaths(homes, workspaceRoot);
   const [user, found] = await Promise.all([readConfigFile(paths.user, homes), readConfigFile(paths.project, homes)]);
-  const project = found && user && (await sameFile(paths.user, paths.project)) ? undefined : found;
+  const project = found && user && (await sameFile(user.path, found.path)) ? undefined : found;
   const winners = new Map<string, Setting>();
   const files: Config["files"][number][] = [];
   const diagnostics: Diagnostic[] = [];
@@ -194,9 +193,9 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
     files.push({ path: user.path, source: "user", hash: contentHash(user.bytes), trusted: true });
   }
   if (project) {
-    const state = flags.trustProject ? "trusted" : await openTrust(homes.config).state(project.path, project.bytes);
     // Only now: whoever has no project file needs neither trust nor its rules.
-    const { admitProject } = await import("./project.ts");
+    const { admitProject, trustOf } = await import("./project.ts");
+    const state = flags.trustProject ? "trusted" : await trustOf(homes.config, project.path, project.bytes);
     const admitted = await admitProject(project.path, project.declared, state, workspaceRoot);
     diagnostics.push(...admitted.diagnostics);
     lay(winners, withoutOverruled(settingsOf(project, admitted.declared, "project"), env));

@@ -7,7 +7,7 @@ import { dirname, isAbsolute, relative } from "node:path";
 import type { Diagnostic } from "../types/event.ts";
 import { formatKey } from "./keys.ts";
 import type { Declared } from "./toml.ts";
-import type { TrustState } from "./trust.ts";
+import { openTrust, type TrustState } from "./trust.ts";
 
 /** Real path of the deepest part of `path` that exists. */
 async function deepestReal(path: string): Promise<string> {
@@ -84,4 +84,9 @@ export async function admitProject(
     diagnostics.push({ severity: "warning", code: "config.untrusted", message, path });
   }
   return { declared: kept, waiting, diagnostics };
+}
+
+/** What the user said of exactly these bytes at this path. */
+export function trustOf(configHome: string | undefined, path: string, bytes: Uint8Array): Promise<TrustState> {
+  return openTrust(configHome).state(path, bytes);
 }

@@ -64,12 +64,12 @@ function show(setting: Setting, spec: KeySpec): ShownKey {
   };
 }
 
-/** Every key in table order; keys with a name the user chose once for each name that is set. */
-export function showKeys(settings: readonly Setting[]): readonly ShownKey[] {
+/** Every key in table order, defaults that lie in the workspace with its path; keys with a name the user chose once for each name that is set. */
+export function showKeys(settings: readonly Setting[], workspaceRoot: string): readonly ShownKey[] {
   return KEYS.flatMap((spec): ShownKey[] => {
     const set = settings.filter((setting) => findKey(setting.path) === spec).map((setting) => show(setting, spec));
     if (set.length > 0 || spec.name.includes("*")) return set;
-    return [{ key: spec.name, value: fallbackOf(spec), origin: "default" }];
+    return [{ key: spec.name, value: fallbackOf(spec)?.replace("<workspace>", workspaceRoot), origin: "default" }];
   });
 }
 

@@ -2,7 +2,7 @@
  * The files of a workspace that wait for trust: its configuration, its MCP servers, its skills. Refuses: trusting them.
  */
 import { join } from "node:path";
-import { readSettingsFile } from "./private-file.ts";
+import { readSettingsFile } from "./settings-file.ts";
 
 export type TrustFile = { readonly path: string; readonly bytes: Uint8Array; readonly kind: "config" | "mcp" | "skill" };
 
@@ -36,7 +36,7 @@ export async function findTrustFiles(root: string): Promise<readonly TrustFile[]
   const files: TrustFile[] = [];
   for (const [relative, kind] of named) {
     const path = join(root, relative);
-    const read = await readSettingsFile(path);
+    const read = readSettingsFile(path);
     if (read.kind === "bytes") files.push({ path, bytes: read.bytes, kind });
   }
   return files;

@@ -6,7 +6,8 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../base/user-error.ts";
-import { readSettingsFile, writePrivateFile } from "./private-file.ts";
+import { writePrivateFile } from "./private-file.ts";
+import { readSettingsFile } from "./settings-file.ts";
 
 export type TrustEntry = {
   /** Real path of the trusted file. */
@@ -42,7 +43,7 @@ function isEntry(value: unknown): value is TrustEntry {
 
 /** A damaged list trusts nothing; it is replaced at the next `add`. */
 async function readEntries(file: string): Promise<readonly TrustEntry[]> {
-  const read = await readSettingsFile(file);
+  const read = readSettingsFile(file);
   if (read.kind !== "bytes") return [];
   try {
     const parsed: unknown = JSON.parse(new TextDecoder().decode(read.bytes));
