@@ -171,6 +171,7 @@ export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
     kind: z.enum(["steering", "follow-up"]),
     action: z.enum(["add", "edit", "retarget", "sent", "cancelled"]),
     text: z.string(),
+    ...request,
   }),
   acp_session: z.looseObject({
     local_session_id: z.string(),

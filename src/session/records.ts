@@ -214,6 +214,7 @@ export type QueuedInputRecord = {
   readonly kind: "steering" | "follow-up";
   readonly action: "add" | "edit" | "retarget" | "sent" | "cancelled";
   readonly text: string;
+  readonly request?: number;
 };
 
 export type AcpSessionRecord = {

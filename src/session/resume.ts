@@ -1,1 +1,43 @@
-export const resumeSession: any = undefined;
+/** Goes on with an earlier session: its lock first, then its conversation. Never runs a tool, a queue or a process again. */
+import { EXIT, UserError } from "../base/user-error.ts";
+import type { Diagnostic } from "../types/event.ts";
+import { findSession } from "./list.ts";
+import { openSessionLog, type SessionLog } from "./log.ts";
+import { describeSkipped, newTally } from "./read.ts";
+import { type Conversation, readConversation } from "./replay.ts";
+
+export type ResumeOptions = {
+  /** As `openSessionLog`'s. */
+  readonly onBroken: (message: string) => void;
+  /** Told once about skipped lines, open calls and records of a newer program. */
+  readonly diagnose: (diagnostic: Diagnostic) => void;
+  readonly now?: () => Date;
+  readonly signal?: AbortSignal;
+};
+
+export type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
+
+/**
+ * @param wanted An exact id, a unique prefix, or `latest`.
+ * @throws UserError when there is no such session, the prefix is ambiguous, or another process writes it.
+ */
+export async function resumeSession(dir: string, wanted: string, options: ResumeOptions): Promise<Resumed> {
+  const id = findSession(dir, wanted);
+  const { onBroken, now, signal, diagnose } = options;
+  const log = await openSessionLog({ dir, id, resume: true, onBroken, ...(now === undefined ? {} : { now }) });
+  try {
+    const tally = newTally();
+    const conversation = await readConversation(log.path, tally, signal);
+    const warn = (message: string): void => diagnose({ severity: "warning", code: "session_resume", message, path: log.path });
+    const skipped = describeSkipped(tally);
+    if (skipped !== undefined) warn(`session ${id}: ${skipped}`);
+    if (tally.foreign > 0) warn(`session ${id}: ${tally.foreign} records of a newer program are not replayed`);
+    const open = conversation.openCalls.length;
+    if (open > 0) warn(`session ${id}: ${open} tool call${open === 1 ? "" : "s"} had no recorded result; not run again`);
+    if (tally.records === 0) throw new UserError(`Session ${id} holds no readable record.`, EXIT.usage);
+    return { ...conversation, id, log };
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Finds and lists the sessions of a directory. Reads only the head and the tail of each file, so thousands of sessions and
+ * gigabytes of them list in an instant. Refuses: following links, ids that are paths (J13).
+ */
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from "node:fs";
+import { EXIT, UserError } from "../base/user-error.ts";
+import { idOfFile, isSessionId, sessionFile } from "./ids.ts";
+import { parseLine } from "./lines.ts";
+import { readAt } from "./tail.ts";
+import { cleanTitle } from "./title.ts";
+
+export type SessionSummary = {
+  readonly id: string;
+  readonly path: string;
+  readonly title: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly workspace: string;
+  /** ISO 8601; "" when the file holds no readable record. */
+  readonly created: string;
+  /** The later of the first and the last record's time, so a clock that went backwards does not hide a session (J15). */
+  readonly updated: string;
+  readonly bytes: number;
+};
+
+const HEAD_BYTES = 8 * 1024;
+const TAIL_BYTES = 16 * 1024;
+/** A prompt or configuration may fill the head: then more of it is read, up to here. */
+const HEAD_LIMIT = 256 * 1024;
+
+/** Ids of the session files in `dir`, in name order; a missing directory has none. Links and other non-files are left out. */
+export function sessionIds(dir: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(dir);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
+    throw new UserError(`Cannot read the sessions directory ${dir}: ${String(error)}`, EXIT.failed);
+  }
+  return names
+    .map(idOfFile)
+    .filter((id) => id !== undefined)
+    .sort();
+}
+
+/** Newest first. Stable: equal times are ordered by id. */
+export function listSessions(dir: string): SessionSummary[] {
+  const found = sessionIds(dir)
+    .map((id) => summarize(dir, id))
+    .filter((summary) => summary !== undefined);
+  return found.sort((a, b) => compare(b.updated, a.updated) || compare(b.id, a.id));
+}
+
+/**
+ * The id `wanted` stands for: exact, a unique prefix (with or without `session-`), or `latest`.
+ * @throws UserError naming the candidates, or saying that there is no such session.
+ */
+export function findSession(dir: string, wanted: string): string {
+  if (wanted === "latest") {
+    const [latest] = listSessions(dir);
+    if (latest === undefined) throw new UserError(`There are no sessions in ${dir}.`);
+    return latest.id;
+  }
+  if (!isSessionId(wanted)) throw noSuchSession(wanted);
+  const ids = sessionIds(dir).filter((id) => isPlainFile(sessionFile(dir, id)));
+  if (ids.includes(wanted)) return wanted;
+  const candidates = ids.filter((id) => id.startsWith(wanted) || id.startsWith(`session-${wanted}`));
+  const [only, ...more] = candidates;
+  if (only === undefined) throw noSuchSession(wanted);
+  if (more.length === 0) return only;
+  const shown = candidates.slice(0, 20).map((id) => `  ${id}`);
+  if (candidates.length > shown.length) shown.push(`  … and ${candidates.length - shown.length} more`);
+  throw new UserError(`"${wanted}" could be any of ${candidates.length} sessions:\n${shown.join("\n")}`);
+}
+
+function noSuchSession(wanted: string): UserError {
+  return new UserError(`No such session: ${JSON.stringify(wanted)}. "thndrs sessions list" shows what there is.`);
+}
+
+function isPlainFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** What the head and the tail of one file say; undefined when it is no regular file or vanished. */
+export function summarize(dir: string, id: string): SessionSummary | undefined {
+  const path = sessionFile(dir, id);
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    const stat = fstatSync(fd);
+    return stat.isFile() ? describe(fd, id, path, stat.size) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function describe(fd: number, id: string, path: string, size: number): SessionSummary {
+  const facts = newFacts();
+  let headBytes = HEAD_BYTES;
+  readHead(readAt(fd, 0, Math.min(size, headBytes)), facts);
+  if (!facts.complete && size > headBytes) {
+    headBytes = HEAD_LIMIT;
+    readHead(readAt(fd, 0, Math.min(size, headBytes)), facts);
+  }
+  const tailStart = Math.max(0, size - TAIL_BYTES);
+  readTail(readAt(fd, tailStart, size - tailStart), tailStart === 0, facts);
+  return {
+    id,
+    path,
+    title: facts.renamed ?? (facts.title || cleanTitle(facts.prompt)),
+    model: facts.model,
+    provider: facts.provider,
+    workspace: facts.workspace,
+    created: facts.first,
+    updated: compare(facts.first, facts.last) > 0 ? facts.first : facts.last,
+    bytes: size,
+  };
+}
+
+type Facts = {
+  title: string;
+  renamed: string | undefined;
+  prompt: string;
+  model: string;
+  provider: string;
+  workspace: string;
+  first: string;
+  last: string;
+  complete: boolean;
+};
+
+function newFacts(): Facts {
+  return {
+    title: "",
+    renamed: undefined,
+    prompt: "",
+    model: "",
+    provider: "",
+    workspace: "",
+    first: "",
+    last: "",
+    complete: false,
+  };
+}
+
+/** Lines from the start until the meta record and, where it has no title, the first prompt are found. */
+function readHead(bytes: Buffer, facts: Facts): void {
+  for (let start = 0; start < bytes.length; ) {
+    const newline = bytes.indexOf(10, start);
+    if (newline === -1) return;
+    for (const value of parseLine(bytes.subarray(start, newline)).values) {
+      const record = asRecord(value);
+      if (record === undefined) continue;
+      facts.first ||= record.time;
+      facts.last ||= record.time;
+      if (record.type === "session_meta") {
+        facts.title = record.text("title");
+        facts.model = record.text("model");
+        facts.provider = record.text("provider");
+        facts.workspace = record.text("workspace");
+      } else if (record.type === "user") facts.prompt ||= record.text("text");
+      else if (record.type === "session_renamed") facts.renamed = record.text("title");
+    }
+    facts.complete = facts.title !== "" || facts.prompt !== "";
+    if (facts.complete) return;
+    start = newline + 1;
+  }
+}
+
+/** The last valid record's time, and the last title given in the tail. */
+function readTail(bytes: Buffer, whole: boolean, facts: Facts): void {
+  let found = false;
+  for (let end = bytes.length; end > 0; ) {
+    const newline = bytes.lastIndexOf(10, end - 1);
+    if (newline === -1 && !whole) break;
+    const line = bytes.subarray(newline + 1, end);
+    end = newline;
+    const renames = line.indexOf('"session_renamed"') !== -1;
+    if (found && !renames) continue;
+    for (const value of parseLine(line).values) {
+      const record = asRecord(value);
+      if (record === undefined) continue;
+      if (!found) facts.last = record.time;
+      found = true;
+      if (record.type === "session_renamed") {
+        facts.renamed = record.text("title");
+        return;
+      }
+    }
+  }
+}
+
+type LooseRecord = { readonly type: string; readonly time: string; readonly text: (field: string) => string };
+
+function asRecord(value: unknown): LooseRecord | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const fields = value as Record<string, unknown>;
+  const { type, time } = fields;
+  if (typeof type !== "string" || typeof time !== "string" || typeof fields.seq !== "number") return undefined;
+  return {
+    type,
+    time,
+    text: (field) => {
+      const text = fields[field];
+      return typeof text === "string" ? text.toWellFormed() : "";
+    },
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

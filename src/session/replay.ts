@@ -1,0 +1,384 @@
+/**
+ * Rebuilds the conversation the model had, from records alone (sessions.md, Resume): valid for every wire format whatever the
+ * log holds. Never runs anything: open calls get one synthetic result. Refuses: instruction text (the context engine
+ * delivers what is on disk now), foreign records.
+ */
+import type { AssistantMessage, Message, ToolCall, ToolMessage, Usage } from "../types/message.ts";
+import { readRecords, type Tally } from "./read.ts";
+import type { CompactionRecord, ReadRecord, StoredRecord } from "./records.ts";
+import { cleanTitle } from "./title.ts";
+import { addUsage, usageOf } from "./totals.ts";
+
+export const OUTCOME_UNKNOWN =
+  "outcome unknown: the program stopped before this call's result was recorded. Check side effects before doing it again.";
+export const NO_OUTPUT = "(no output)";
+const GO_ON = "Continue.";
+export const CUT_MARK = "[This answer was cut off.]";
+
+export type Conversation = {
+  readonly messages: readonly Message[];
+  /** Parallel to `messages`: the seq of the record each one began with (compaction ranges are made of these). */
+  readonly seqs: readonly number[];
+  /** Instruction files as last recorded, to be compared with the disk (C10). */
+  readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
+  readonly sessionId?: string;
+  readonly title: string;
+  /** `provider/id` as last used. */
+  readonly model?: string;
+  readonly turns: number;
+  readonly totals: { readonly requests: number; readonly usage: Usage };
+  readonly changedFiles: readonly string[];
+  /** Ids of the calls that got the synthetic result. */
+  readonly openCalls: readonly string[];
+  /** Results that belong to no call; they are left out. */
+  readonly orphanResults: number;
+  /** The compaction in force, if any, and one still waiting for its review. */
+  readonly compaction?: CompactionRecord;
+  readonly pendingCompaction?: CompactionRecord;
+};
+
+type Call = { readonly callId: string; readonly call: ToolCall; readonly turnId: string; result?: ToolMessage };
+type UserEntry = {
+  readonly kind: "user";
+  readonly seq: number;
+  readonly text: string;
+  readonly steering: boolean;
+  readonly request: number | undefined;
+};
+type ResponseEntry = {
+  readonly kind: "response";
+  readonly seq: number;
+  readonly turnId: string;
+  readonly request: number | undefined;
+  text: string | undefined;
+  partial: boolean;
+  reasoning: string;
+  readonly calls: Call[];
+  finished: number;
+  /** A usage record closed it: what follows is the next response. */
+  closed: boolean;
+};
+type Entry = UserEntry | ResponseEntry;
+
+/** Reads and rebuilds in one go. `tally` counts what had to be skipped. */
+export async function readConversation(path: string, tally: Tally, signal?: AbortSignal): Promise<Conversation> {
+  const builder = new ConversationBuilder();
+  for await (const batch of readRecords(path, tally, signal === undefined ? {} : { signal })) {
+    for (const read of batch) builder.add(read);
+  }
+  return builder.finish();
+}
+
+/** The same from records already at hand, in sequence order. */
+export function rebuildConversation(records: Iterable<ReadRecord>): Conversation {
+  const builder = new ConversationBuilder();
+  for (const read of records) builder.add(read);
+  return builder.finish();
+}
+
+class ConversationBuilder {
+  #entries: Entry[] = [];
+  readonly #open = new Map<string, Call[]>();
+  readonly #early = new Map<string, { readonly turnId: string; readonly result: ToolMessage }[]>();
+  readonly #usedIds = new Set<string>();
+  readonly #sources = new Map<string, string>();
+  readonly #compactions = new Map<string, { record: CompactionRecord; readonly seq: number }>();
+  readonly #changed = new Set<string>();
+  readonly #requests = new Set<string>();
+  #usage: Usage = {};
+  #usageRecords = 0;
+  #turns = 0;
+  #sessionId: string | undefined;
+  #metaTitle = "";
+  #renamed: string | undefined;
+  #firstPrompt = "";
+  #model: string | undefined;
+
+  add(read: ReadRecord): void {
+    if (!read.known) return;
+    const record = read.record;
+    switch (record.type) {
+      case "user":
+        this.#firstPrompt ||= record.text;
+        this.#noteTurn(record.turn_id);
+        this.#addUser(record.seq, record.text, false, undefined);
+        break;
+      case "queued_input":
+        // Only what reached the model in the middle of a turn; a follow-up that was sent has its own `user` record.
+        if (record.kind === "steering" && record.action === "sent") this.#addUser(record.seq, record.text, true, record.request);
+        break;
+      case "assistant_finished": {
+        const response = this.#responseFor(record, (last) => last.text === undefined);
+        response.text = record.text;
+        response.partial = record.partial === true;
+        break;
+      }
+      case "reasoning_finished": {
+        const response = this.#responseFor(record, (last) => last.reasoning === "" || last.request !== undefined);
+        response.reasoning += (response.reasoning === "" ? "" : "\n\n") + record.text;
+        break;
+      }
+      case "tool_started":
+        this.#addCall(record);
+        break;
+      case "tool_finished":
+        this.#addResult(record);
+        break;
+      case "usage":
+        this.#addUsage(record);
+        break;
+      case "cancelled":
+      case "failed":
+        this.#closeLast();
+        break;
+      default:
+        this.#addFacts(record);
+    }
+  }
+
+  finish(): Conversation {
+    const openCalls: string[] = [];
+    const messages: Message[] = [];
+    const seqs: number[] = [];
+    const { active, pending } = this.#judgeCompactions();
+    const push = (seq: number, message: Message): void => {
+      const last = messages.at(-1);
+      // The loop's own nudges (go on, repair) are not logged; two answers in a row need one between them.
+      if (message.role === "assistant" && last?.role === "assistant") {
+        messages.push({ role: "user", text: GO_ON });
+        seqs.push(seq);
+      }
+      messages.push(message);
+      seqs.push(seq);
+    };
+    let summaries = active;
+    for (const entry of this.#entries) {
+      summaries = summaries.filter(({ record, seq }) => {
+        if (record.covered_end_seq >= entry.seq) return true;
+        push(seq, { role: "user", text: summaryText(record.summary) });
+        return false;
+      });
+      if (active.some(({ record }) => entry.seq >= record.covered_start_seq && entry.seq <= record.covered_end_seq)) continue;
+      if (entry.kind === "user") push(entry.seq, { role: "user", text: entry.text });
+      else for (const message of toMessages(entry, openCalls)) push(entry.seq, message);
+    }
+    for (const { record, seq } of summaries) push(seq, { role: "user", text: summaryText(record.summary) });
+    const inForce = active.at(-1)?.record;
+    let orphanResults = 0;
+    for (const waiting of this.#early.values()) orphanResults += waiting.length;
+    return {
+      messages,
+      seqs,
+      sources: [...this.#sources].map(([path, contentHash]) => ({ path, contentHash })),
+      ...(this.#sessionId === undefined ? {} : { sessionId: this.#sessionId }),
+      title: this.#renamed || this.#metaTitle || cleanTitle(this.#firstPrompt),
+      ...(this.#model === undefined ? {} : { model: this.#model }),
+      turns: this.#turns,
+      totals: { requests: Math.max(this.#usageRecords, this.#requests.size), usage: this.#usage },
+      changedFiles: [...this.#changed],
+      openCalls,
+      orphanResults,
+      ...(inForce === undefined ? {} : { compaction: inForce }),
+      ...(pending === undefined ? {} : { pendingCompaction: pending }),
+    };
+  }
+
+  /** Turn ids go on after the highest number used, also where a damaged line took its `user` record with it. */
+  #noteTurn(turnId: string): void {
+    const number = Number(/^turn-(\d{1,9})$/.exec(turnId)?.[1] ?? 0);
+    this.#turns = Math.max(this.#turns + 1, number);
+  }
+
+  #addUser(seq: number, raw: string, steering: boolean, request: number | undefined): void {
+    const text = raw.toWellFormed();
+    if (text.trim() === "") return;
+    const last = this.#entries.at(-1);
+    // Steering may be logged both as queued input and as user text: it reached the model once.
+    if (last?.kind === "user" && last.text === text && last.steering !== steering) return;
+    this.#entries.push({ kind: "user", seq, text, steering, request });
+  }
+
+  /** The response a record belongs to: by request number where it is recorded, else by order. */
+  #responseFor(
+    record: { readonly seq: number; readonly turn_id: string; readonly request?: number },
+    fits: (last: ResponseEntry) => boolean,
+  ): ResponseEntry {
+    const at = this.#placeFor(record.request);
+    const last = this.#entries[at - 1];
+    if (last?.kind === "response" && last.turnId === record.turn_id) {
+      const numbered = record.request !== undefined && last.request !== undefined;
+      if (numbered ? record.request === last.request && fits(last) : !last.closed && last.finished === 0 && fits(last))
+        return last;
+    }
+    const response: ResponseEntry = {
+      kind: "response",
+      seq: record.seq,
+      turnId: record.turn_id,
+      request: record.request,
+      text: undefined,
+      partial: false,
+      reasoning: "",
+      calls: [],
+      finished: 0,
+      closed: false,
+    };
+    this.#entries.splice(at, 0, response);
+    return response;
+  }
+
+  /** Steering is logged when it is taken, which may be just before the answer it follows is logged. */
+  #placeFor(request: number | undefined): number {
+    let at = this.#entries.length;
+    for (; request !== undefined && at > 0; at--) {
+      const entry = this.#entries[at - 1];
+      if (entry?.kind !== "user" || !entry.steering || entry.request !== request) break;
+    }
+    return at;
+  }
+
+  #addCall(record: StoredRecord & { readonly type: "tool_started" }): void {
+    // Without numbers: calls of one response start before any usage or, when they run one by one, right after each other.
+    const response = this.#responseFor(record, () => true);
+    const id = this.#uniqueId(record.call_id.toWellFormed());
+    const call: Call = {
+      callId: record.call_id,
+      turnId: record.turn_id,
+      call: { id, name: record.name.toWellFormed(), arguments: JSON.stringify(wellFormed(record.arguments)) },
+    };
+    response.calls.push(call);
+    const waiting = this.#early.get(record.call_id);
+    const early = waiting?.findIndex((entry) => entry.turnId === record.turn_id) ?? -1;
+    if (waiting !== undefined && early !== -1) {
+      const [found] = waiting.splice(early, 1);
+      if (found !== undefined) call.result = { ...found.result, callId: id, name: call.call.name };
+      return;
+    }
+    const list = this.#open.get(record.call_id);
+    if (list === undefined) this.#open.set(record.call_id, [call]);
+    else list.push(call);
+  }
+
+  #addResult(record: StoredRecord & { readonly type: "tool_finished" }): void {
+    const text = record.output.toWellFormed();
+    const shown = text.trim() === "" ? NO_OUTPUT : text;
+    const result: ToolMessage = { role: "tool", callId: record.call_id, name: "", text: shown, failed: record.status !== "ok" };
+    const open = this.#open.get(record.call_id) ?? [];
+    const sameTurn = open.findIndex((call) => call.turnId === record.turn_id);
+    const index = sameTurn === -1 ? open.length - 1 : sameTurn;
+    const [call] = index === -1 ? [] : open.splice(index, 1);
+    if (call === undefined) {
+      const waiting = this.#early.get(record.call_id) ?? [];
+      waiting.push({ turnId: record.turn_id, result });
+      this.#early.set(record.call_id, waiting);
+      return;
+    }
+    call.result = { ...result, callId: call.call.id, name: call.call.name };
+    const owner = this.#entries.findLast((entry) => entry.kind === "response" && entry.calls.includes(call));
+    if (owner?.kind === "response") owner.finished++;
+  }
+
+  #addUsage(record: StoredRecord & { readonly type: "usage" }): void {
+    this.#usageRecords++;
+    if (record.request !== undefined) this.#requests.add(`${record.turn_id}#${record.request}`);
+    this.#usage = addUsage(this.#usage, usageOf(record));
+  }
+
+  #closeLast(): void {
+    const last = this.#entries.at(-1);
+    if (last?.kind === "response") last.closed = true;
+  }
+
+  #addFacts(record: StoredRecord): void {
+    switch (record.type) {
+      case "session_meta":
+        this.#sessionId = record.session_id;
+        this.#metaTitle ||= record.title;
+        this.#model ??= modelName(record.provider, record.model);
+        break;
+      case "prompt_metadata":
+        this.#model = modelName(record.provider, record.model);
+        break;
+      case "session_renamed":
+        this.#renamed = record.title;
+        break;
+      case "context":
+        for (const source of record.sources) this.#sources.set(source.path, source.content_hash);
+        break;
+      case "file_write":
+        if (record.status === "ok") this.#changed.add(record.path);
+        break;
+      case "compaction":
+        this.#compactions.set(record.recovery_handle, { record, seq: record.seq });
+        break;
+      case "compaction_review": {
+        const reviewed = this.#compactions.get(record.recovery_handle);
+        if (reviewed !== undefined) reviewed.record = { ...reviewed.record, review: record.review };
+        break;
+      }
+    }
+  }
+
+  /** Compactions in force, oldest first: reviewed well, and not themselves inside a later one's range. */
+  #judgeCompactions(): {
+    active: { readonly record: CompactionRecord; readonly seq: number }[];
+    pending: CompactionRecord | undefined;
+  } {
+    const all = [...this.#compactions.values()];
+    const agreed = all.filter(({ record }) => record.review === "approved" || record.review === "not_required");
+    const active = agreed.filter(
+      (one, index) =>
+        !agreed.slice(index + 1).some(({ record: later }) => {
+          const holdsRecord = later.covered_start_seq <= one.seq && one.seq <= later.covered_end_seq;
+          const holdsRange =
+            later.covered_start_seq <= one.record.covered_start_seq && one.record.covered_end_seq <= later.covered_end_seq;
+          return holdsRecord || holdsRange;
+        }),
+    );
+    return { active, pending: all.findLast(({ record }) => record.review === "pending")?.record };
+  }
+
+  /** Call ids are unique in a valid request: a doubled one gets a number. */
+  #uniqueId(id: string): string {
+    const base = id === "" ? "call" : id;
+    let unique = base;
+    for (let n = 2; this.#usedIds.has(unique); n++) unique = `${base.slice(0, 56)}_${n}`;
+    this.#usedIds.add(unique);
+    return unique;
+  }
+}
+
+/** What the model sees instead of the records a compaction covers. */
+export function summaryText(summary: string): string {
+  return `<conversation_summary>\n${summary.toWellFormed().trim()}\n</conversation_summary>`;
+}
+
+function toMessages(entry: ResponseEntry, openCalls: string[]): Message[] {
+  const text = (entry.text ?? "").toWellFormed();
+  const said = text.trim() === "" ? "" : entry.partial ? `${text}\n\n${CUT_MARK}` : text;
+  const reasoning = entry.reasoning.toWellFormed();
+  // Reasoning alone is no message: every wire refuses an assistant turn without text and calls.
+  if (said === "" && entry.calls.length === 0) return [];
+  const assistant: AssistantMessage = {
+    role: "assistant",
+    text: said,
+    ...(reasoning.trim() === "" ? {} : { reasoning }),
+    calls: entry.calls.map(({ call }) => call),
+  };
+  const results = entry.calls.map(({ call, result }): ToolMessage => {
+    if (result !== undefined) return result;
+    openCalls.push(call.id);
+    return { role: "tool", callId: call.id, name: call.name, text: OUTCOME_UNKNOWN, failed: true };
+  });
+  return [assistant, ...results];
+}
+
+function modelName(provider: string, model: string): string {
+  return provider === "" || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+}
+
+function wellFormed(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(wellFormed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]));
+}
