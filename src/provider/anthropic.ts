@@ -2,7 +2,7 @@
  * The Anthropic Messages wire (`POST /messages`): alternating roles, content blocks, cache breakpoints, thinking with
  * signatures. Refuses: HTTP, retries; what differs between Claude generations is in claude.ts.
  */
-import { count, field, filled, isObject, object, parseJson, text } from "../base/json.ts";
+import { count, field, filled, isObject, object, parseJson, text, wellFormed } from "../base/json.ts";
 import type { Message, Usage } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
@@ -88,7 +88,7 @@ function contentBlocks(message: Message, model: string): readonly string[] {
     ];
   }
   return piecesOf(message, WIRE, model).flatMap((piece) => {
-    if (piece.kind === "opaque") return [JSON.stringify(piece.value)];
+    if (piece.kind === "opaque") return [JSON.stringify(wellFormed(piece.value))];
     if (piece.kind === "text") return isBlank(piece.text) ? [] : [textBlock(piece.text)];
     const { id, name } = piece.call;
     return [`{"type":"tool_use","id":${literal(id)},"name":${literal(name)},"input":${argumentsObject(piece.call.arguments)}}`];

@@ -2,7 +2,7 @@
  * The Chat Completions wire (`POST /chat/completions`), as OpenAI wrote it and as its many imitators send it.
  * Refuses: HTTP, retries; what differs between providers is data in quirks.ts.
  */
-import { count, field, filled, isObject, type Json, list, object, parseJson, text } from "../base/json.ts";
+import { count, field, filled, isObject, type Json, list, object, parseJson, text, wellFormed } from "../base/json.ts";
 import type { AssistantMessage, Message, Usage } from "../types/message.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import type { Assembly } from "./assembly.ts";
@@ -63,11 +63,12 @@ function chatMessage(message: Message, model: string, quirks: ChatQuirks): strin
   const parts = ['"role":"assistant"', `"content":${isBlank(message.text) ? "null" : literal(message.text)}`];
   const reasoning =
     state.fields ?? (quirks.wantsReasoning && message.calls.length > 0 ? { reasoning_content: message.reasoning ?? "" } : {});
-  for (const [name, value] of Object.entries(reasoning)) parts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  for (const [name, value] of Object.entries(reasoning))
+    parts.push(`${JSON.stringify(name)}:${JSON.stringify(wellFormed(value))}`);
   if (message.calls.length > 0) {
     const calls = message.calls.map((call) => {
       const extra = state.extras.get(call.id);
-      const tail = extra === undefined ? "" : `,"extra_content":${JSON.stringify(extra)}`;
+      const tail = extra === undefined ? "" : `,"extra_content":${JSON.stringify(wellFormed(extra))}`;
       const fn = `{"name":${literal(call.name)},"arguments":${literal(argumentsObject(call.arguments))}}`;
       return `{"id":${wireId(call.id)},"type":"function","function":${fn}${tail}}`;
     });

@@ -2,7 +2,7 @@
  * The Responses wire (`POST /responses`), stateless: nothing is stored at the provider, reasoning items travel encrypted
  * and come back in the same run. Refuses: HTTP, retries, server-side conversations.
  */
-import { count, field, filled, isObject, list, object, parseJson, text } from "../base/json.ts";
+import { count, field, filled, isObject, list, object, parseJson, text, wellFormed } from "../base/json.ts";
 import type { Message, Usage } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
@@ -65,7 +65,7 @@ function inputItems(message: Message, model: string): readonly string[] {
   if (message.role === "tool")
     return [`{"type":"function_call_output","call_id":${literal(message.callId)},"output":${literal(resultText(message.text))}}`];
   return piecesOf(message, WIRE, model).flatMap((piece) => {
-    if (piece.kind === "opaque") return [JSON.stringify(piece.value)];
+    if (piece.kind === "opaque") return [JSON.stringify(wellFormed(piece.value))];
     if (piece.kind === "text") return isBlank(piece.text) ? [] : [`{"role":"assistant","content":${literal(piece.text)}}`];
     const { id, name } = piece.call;
     const args = literal(argumentsObject(piece.call.arguments));

@@ -158,6 +158,8 @@ class State {
   accept(socket: Socket): void {
     this.accepted += 1;
     this.sockets.add(socket);
+    // Many requests may share a connection, each with a listener of its own.
+    socket.setMaxListeners(0);
     const reader = new RequestReader();
     // Requests of one connection are answered one after the other.
     let queue = Promise.resolve();
@@ -356,5 +358,7 @@ if (import.meta.main) {
   const { steps, ...options } = (Array.isArray(script) ? { steps: script } : script) as { steps: Step[] } & LoopbackOptions;
   const server = await startLoopback(steps, options);
   process.on("SIGTERM", () => process.exit(0));
+  // Should its parent die, it must not stay for ever.
+  setTimeout(() => process.exit(1), 15 * 60_000);
   console.log(JSON.stringify({ port: server.port, url: server.baseUrl, pid: process.pid }));
 }
