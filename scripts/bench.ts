@@ -50,7 +50,7 @@ async function prepare(): Promise<Place> {
   await compile(join(root, "scripts", "bench", "one-line.ts"), oneLine);
   await mkdir(join(directory, "work", ".git"), { recursive: true });
   await mkdir(join(directory, "home"));
-  await Bun.write(join(directory, "work", "notes.txt"), Array.from({ length: 60 }, (_, n) => `note ${n + 1}\n`).join(""));
+  await Bun.write(join(directory, "work", "notes.txt"), Array.from({ length: 40 }, (_, n) => `note ${n + 1}\n`).join(""));
   return { directory, floor, oneLine };
 }
 

@@ -45,8 +45,8 @@ export function judge(readings: readonly Reading[]): string[] {
   if (!first || !last || !middle || readings.length < 4) return ["too few readings: more turns are needed"];
   const wrong: string[] = [];
   if (last.files > first.files + 4) wrong.push(`open files grew from ${first.files} to ${last.files}`);
-  // A turn costs a few kB of conversation; 64 KiB each is far more than that.
-  const growth = ((last.residentMiB - first.residentMiB) * 1024) / (last.turn - first.turn);
+  // A turn costs about 1 kB of conversation. The second half only: the first warms up the heap and the compiler.
+  const growth = ((last.residentMiB - middle.residentMiB) * 1024) / (last.turn - middle.turn);
   if (growth > 64) wrong.push(`memory grew by ${growth.toFixed(0)} KiB a turn`);
   // Every request carries the whole conversation, so a turn may become slower in proportion, but not faster than that.
   const early = (middle.ms - first.ms) / (middle.turn - first.turn);

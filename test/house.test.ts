@@ -160,8 +160,8 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   { to: /^src\/(?:mcp|acp)\//, when: "later" },
   // A tool's module with its schema, when the tool is first called.
   { to: /^src\/tools\/(?!registry|tool\b|bounds|background)[\w-]+\.ts$/, when: "later" },
-  // A subcommand when it is named; the REPL is a way to the first request.
-  { to: /^src\/cli\/repl\.ts$/, when: "start" },
+  // A subcommand when it is named; print mode and the REPL are the ways to the first request.
+  { to: /^src\/(?:cli\/(?:run|repl)|app\/[\w-]+|ui\/[\w-]+)\.ts$/, when: "start" },
   { to: /^src\/cli\/[\w-]+\.ts$/, when: "later" },
   // Where an instruction file is a template.
   { to: /^src\/context\/template-engine\.ts$/, when: "later" },

@@ -28,7 +28,7 @@ const usage = `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk"
 
 function callAnswer(turn: number): string {
   // A new range every turn: a run that repeats itself would be stopped.
-  const args = JSON.stringify({ path: "notes.txt", start_line: turn + 1 });
+  const args = JSON.stringify({ path: "notes.txt", start_line: turn + 1, end_line: turn + 20 });
   const call = { index: 0, id: `call_${turn}`, type: "function", function: { name: "read_file_range", arguments: args } };
   return `${frame({ role: "assistant", content: null, tool_calls: [call] })}${frame({}, "tool_calls")}${usage}data: [DONE]\n\n`;
 }
