@@ -107,7 +107,8 @@ const RULES: readonly Rule[] = [
   {
     what: "fetch",
     pattern: /(?<![.\w#])fetch\(|\bglobalThis\.fetch\b|\bnode:https?\b/,
-    only: new RegExp(`^(?:src/provider/http\\.ts|src/tools/(?:read-url|web-search)\\.ts|${transports})$`),
+    // create.ts hands http.ts its fetch; listing.ts asks for /models.
+    only: new RegExp(`^(?:src/provider/(?:http|create|listing)\\.ts|src/tools/(?:read-url|web-search)\\.ts|${transports})$`),
     example: "await fetch(url)",
   },
   {
@@ -129,7 +130,8 @@ const RULES: readonly Rule[] = [
   { what: "module state", pattern: /^(?:export\s+)?(?:let|var)\s/m, only: nowhere, example: "let count = 0" },
   {
     what: "a global registry or cache",
-    pattern: /^(?:export\s+)?const\s+\w+(?::[^=\n]+)?\s*=\s*(?:new (?:Map|Set|WeakMap|WeakSet)(?:<[^\n]*>)?\(\)|\[\];|\\;)/m,
+    pattern:
+      /^(?:export\s+)?const\s+\w+(?::(?!\s*readonly)[^=\n]+)?\s*=\s*(?:new (?:Map|Set|WeakMap|WeakSet)(?:<[^\n]*>)?\(\)|\[\];|\\;)/m,
     only: nowhere,
     example: "const cache = new Map<string, string>();",
   },
@@ -159,7 +161,7 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   { to: /^@(?:modelcontextprotocol|agentclientprotocol)\//, when: "later" },
   { to: /^src\/(?:mcp|acp)\//, when: "later" },
   // A tool's module with its schema, when the tool is first called.
-  { to: /^src\/tools\/(?!registry|tool\b|bounds|background)[\w-]+\.ts$/, when: "later" },
+  { to: /^src\/tools\/(?!(?:registry|tool|bounds|background)\.ts$)[\w-]+\.ts$/, when: "later" },
   // A subcommand when it is named; print mode and the REPL are the ways to the first request.
   { to: /^src\/(?:cli\/(?:run|repl)|app\/[\w-]+|ui\/[\w-]+)\.ts$/, when: "start" },
   { to: /^src\/cli\/[\w-]+\.ts$/, when: "later" },
@@ -167,7 +169,9 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   { to: /^src\/context\/template-engine\.ts$/, when: "later" },
   // Only where a settings file exists, or a session is read back.
   { to: /^src\/config\/(?:toml|project)\.ts$/, when: "later" },
-  { to: /^src\/session\/record-schemas\.ts$/, when: "later" },
+  { to: /^src\/session\/(?:record-schemas|resume)\.ts$/, when: "later" },
+  // --record and --replay.
+  { to: /^src\/provider\/replay\.ts$/, when: "later" },
   // Built in, but 2 ms to load: with the first child process.
   { to: /^bun:ffi$/, when: "later" },
 ];
