@@ -7,9 +7,10 @@ import { MARKER_VARIABLE } from "../base/child-env.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
-import { loadConfig } from "../config/load.ts";
+import { formatKey } from "../config/keys.ts";
 import { readSettingsFile } from "../config/settings-file.ts";
-import { showKeys } from "../config/show.ts";
+import { formatValue } from "../config/show.ts";
+import { parseConfigFile } from "../config/toml.ts";
 import { openTrust, type TrustStore } from "../config/trust.ts";
 import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
 import { visible } from "../ui/sanitize.ts";
@@ -43,15 +44,19 @@ async function revoke(context: CommandContext, store: TrustStore, root: string):
 }
 
 /** The lines a person should read before saying yes. */
-async function describe(context: CommandContext, file: TrustFile, root: string): Promise<readonly string[]> {
+function describe(context: CommandContext, file: TrustFile, root: string): readonly string[] {
   const name = visible(relative(root, file.path));
   if (file.kind === "skill") return [`${name}: a skill, instructions the model may load`];
   if (file.kind === "mcp")
     return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file.bytes)];
-  const { env, cwd } = context;
-  const loaded = await loadConfig({ env, flags: { trustProject: true }, cwd, workspaceRoot: root });
-  const keys = showKeys(loaded.settings, root).filter((shown) => shown.origin === "project");
-  return [`${name}: configuration`, ...keys.map((shown) => `    ${visible(`${shown.key} = ${shown.value}`)}`)];
+  const text = new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
+  // Straight from the bytes that would be trusted, not from what counts now: a variable may hide a key today.
+  const declared = parseConfigFile(file.path, text, findHomes(context.env, context.cwd).user);
+  const shown = declared.map(({ path, spec, value }) => {
+    const never = spec.project === "never" ? "  (never counts in a project)" : "";
+    return `    ${visible(`${formatKey(path)} = ${formatValue(spec.type, value)}`)}${never}`;
+  });
+  return [`${name}: configuration`, ...shown];
 }
 
 function mcpLines(bytes: Uint8Array): readonly string[] {
@@ -89,7 +94,7 @@ async function grant(context: CommandContext, store: TrustStore, root: string): 
     stdout.line(files.length === 0 ? `nothing in ${visible(root)} asks for trust` : "already trusted as it is now");
     return EXIT.ok;
   }
-  for (const file of waiting) for (const line of await describe(context, file, root)) stdout.line(line);
+  for (const file of waiting) for (const line of describe(context, file, root)) stdout.line(line);
   await stdout.flush();
   if (!(await confirm(context))) {
     stdout.line("nothing was trusted");

@@ -60,7 +60,7 @@ const MIN_KNOWN_LENGTH = 8;
 
 /** `my-corp` → `MY_CORP_API_KEY`. */
 export function keyVariable(name: string): string {
-  return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_API_KEY`;
+  return `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`;
 }
 
 async function readStored(path: string): Promise<StoredFile> {

@@ -52,6 +52,14 @@ test("revoke forgets this workspace and no other", async () => {
   expect((await stage.play(runTrust, ["trust", "--revoke"])).stdout).toContain("was trusted");
 });
 
+test("what a variable overrides today is shown all the same", async () => {
+  using stage = makeStage();
+  stage.project('model = "a/b"\n[context]\nscan = "off"\n');
+  const { stdout } = await stage.play(runTrust, ["trust", "--yes"], { THNDRS_MODEL: "c/d" });
+  expect(stdout).toContain('    model = "a/b"\n');
+  expect(stdout).toContain('    context.scan = "off"  (never counts in a project)\n');
+});
+
 test("nothing to trust; odd words; a broken file", async () => {
   using stage = makeStage();
   expect((await stage.play(runTrust, ["trust", "--yes"])).stdout).toContain("asks for trust");
