@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
 import { formatKey } from "../config/keys.ts";
-import { readSettingsFile } from "../config/settings-file.ts";
+import { decodeSettings, readSettingsFile } from "../config/settings-file.ts";
 import { formatValue } from "../config/show.ts";
 import { parseConfigFile } from "../config/toml.ts";
 import { openTrust, type TrustStore } from "../config/trust.ts";
@@ -49,7 +49,7 @@ function describe(context: CommandContext, file: TrustFile, root: string): reado
   if (file.kind === "skill") return [`${name}: a skill, instructions the model may load`];
   if (file.kind === "mcp")
     return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file.bytes)];
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(file.bytes);
+  const text = decodeSettings(file.path, file.bytes);
   // Straight from the bytes that would be trusted, not from what counts now: a variable may hide a key today.
   const declared = parseConfigFile(file.path, text, findHomes(context.env, context.cwd).user);
   const shown = declared.map(({ path, spec, value }) => {

@@ -12,7 +12,7 @@ import type { Environment } from "./env.ts";
 import { configPaths, findHomes, type Homes } from "./homes.ts";
 import { findKey, formatKey, isOtherVariable, KEYS, type KeySpec, variableOf } from "./keys.ts";
 import type { Config } from "./schema.ts";
-import { readSettingsFile } from "./settings-file.ts";
+import { decodeSettings, readSettingsFile } from "./settings-file.ts";
 import type { Declared } from "./toml.ts";
 import type { TrustState } from "./trust.ts";
 import { readText, readValue } from "./values.ts";
@@ -62,12 +62,7 @@ async function readConfigFile(path: string | undefined, homes: Homes): Promise<S
   const read = readSettingsFile(path);
   if (read.kind === "absent") return undefined;
   if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(read.bytes);
-  } catch {
-    throw new UserError(`${path}: is not UTF-8 text`);
-  }
+  const text = decodeSettings(path, read.bytes);
   // Lazy door: the TOML parser is only needed by those who have a file.
   const { parseConfigFile } = await import("./toml.ts");
   return { path, bytes: read.bytes, declared: parseConfigFile(path, text, homes.user) };

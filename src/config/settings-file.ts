@@ -3,6 +3,7 @@
  * tenth of a millisecond instead of several, and the size is bounded. Refuses: writing (private-file.ts).
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { UserError } from "../base/user-error.ts";
 
 /** Over this size a settings file is refused. */
 export const MAX_SETTINGS_BYTES = 1_048_576;
@@ -46,5 +47,14 @@ export function readSettingsFile(path: string): FileRead {
     return failed(error);
   } finally {
     if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** The file's text, without a BOM. @throws UserError when it is not UTF-8 */
+export function decodeSettings(path: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UserError(`${path}: is not UTF-8 text`);
   }
 }
