@@ -57,6 +57,7 @@ function scan(tree: Tree): Scan {
   const self = process.pid;
   const born = rows.find((row) => row.pid === self)?.started ?? 0;
   const boot = ticksSinceBoot();
+  const forebears = forebearsOf(self, rows);
   const alive = new Set(rows.map((row) => row.pid));
   const roots = new Set(tree.roots.filter((root) => !root.exited || !alive.has(root.pid)).map((root) => root.pid));
   const found = new Set<number>();
@@ -66,10 +67,18 @@ function scan(tree: Tree): Scan {
     const related = roots.has(row.pid) || roots.has(row.session) || roots.has(row.group);
     const marked = !related && tree.marker !== "" && row.started >= born && hasMarker(row, tree.marker, boot);
     if (related || marked === true) found.add(row.pid);
-    undecided ||= marked === "undecided";
+    // A member without living parents in the tree hangs below us or whoever adopts orphans.
+    undecided ||= marked === "undecided" && forebears.has(row.parent);
   }
   addDescendants(found, rows, self);
   return { members: rows.filter((row) => found.has(row.pid) && !row.zombie), undecided };
+}
+
+function forebearsOf(self: number, rows: readonly Row[]): ReadonlySet<number> {
+  const parents = new Map(rows.map((row) => [row.pid, row.parent]));
+  const forebears = new Set<number>();
+  for (let pid: number | undefined = self; pid && !forebears.has(pid); pid = parents.get(pid)) forebears.add(pid);
+  return forebears;
 }
 
 function addDescendants(found: Set<number>, rows: readonly Row[], self: number): void {

@@ -10,6 +10,8 @@ import { loadPipes, type OpenPipe, type Pipe } from "./pipe.ts";
 import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
 
+import { createEnder } from "./tree-ender.ts";
+
 export { findExecutable, type SpawnFailure } from "./spawn-failure.ts";
 
 /** Receives output as it comes; `stop` ends the process (search caps). The chunk belongs to the receiver. */
@@ -82,11 +84,6 @@ const HELD_PIPE_MS = 250;
 /** A turn more for our own event loop, in case it was that which was late: first with a holder in sight, then without. */
 const LATE_HELD_MS = 30;
 const LATE_FREE_MS = 1000;
-/** After KILL a child that is not gone within this time is left to the kernel. */
-const UNKILLABLE_MS = 500;
-
-type EndReason = "timeout" | "cancel" | "stop";
-
 type Entry = { readonly root: Root; readonly process: RunningProcess };
 
 /** Made once per run by app/; tests make their own. */
@@ -102,10 +99,11 @@ export function createProcessOwner(options: { readonly clock?: Clock; readonly p
 
   return {
     async start(request) {
-      pipes ??= loadPipes(options.platform ?? process.platform);
-      const openPipe = await pipes;
-      if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
       const tracked = request.descendants !== "none";
+      if (tracked) pipes ??= loadPipes(options.platform ?? process.platform);
+      // Programs we know do not open their output again; the runtime's own pipes cost nothing to prepare.
+      const openPipe = tracked && pipes ? await pipes : () => undefined;
+      if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
       const marker = tracked ? `${id}.${++count};` : "";
       everTracked ||= tracked;
       const spawned = spawn(request, marker, openPipe);
@@ -253,49 +251,6 @@ async function within(ms: number, promise: Promise<unknown>, clock: Clock): Prom
   } finally {
     cancelTimer();
   }
-}
-
-type Ender = {
-  /** Ends the tree; the first reason given while the child lives is the reason. */
-  end(reason: EndReason): Promise<void>;
-  childExited(): void;
-  /** Resolves when no end is under way. */
-  settled(): Promise<void>;
-  /** Resolves when an end was tried to the last and the child did not go. */
-  readonly gaveUp: Promise<void>;
-  reason(): EndReason | undefined;
-  survivors(): number;
-};
-
-function createEnder(tree: Tree, clock: Clock): Ender {
-  const gaveUp = Promise.withResolvers<void>();
-  let reason: EndReason | undefined;
-  let survivors = 0;
-  let ending: Promise<void> | undefined;
-  let exited = false;
-  let cancelTimer = (): void => {};
-
-  const endOnce = async (): Promise<void> => {
-    survivors = await endTree(tree, clock);
-    ending = undefined;
-    if (!exited) cancelTimer = clock.after(UNKILLABLE_MS, gaveUp.resolve);
-  };
-  return {
-    end(why) {
-      if (!exited) reason ??= why;
-      ending ??= endOnce();
-      return ending;
-    },
-    childExited() {
-      exited = true;
-      cancelTimer();
-      for (const root of tree.roots) root.exited = true;
-    },
-    settled: async () => ending,
-    gaveUp: gaveUp.promise,
-    reason: () => reason,
-    survivors: () => survivors,
-  };
 }
 
 /** Reads a stream to its end and closes it. Never stops reading early: a full pipe would block the child. */
