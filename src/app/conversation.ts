@@ -57,7 +57,7 @@ export type ConversationParts = {
   readonly today: () => string;
 };
 
-/** At most this long after a turn the background index is waited for before the ledger is written. */
+/** At most this long after a turn the background index is waited for, so that the ledger is written. */
 const INDEX_WAIT_MS = 2000;
 
 export class Conversation implements Runtime {
@@ -139,12 +139,15 @@ export class Conversation implements Runtime {
       emit(this.#metadata(turnId));
       emit({ type: "turn_started", turnId, text });
       this.#messages.push({ role: "user", text: head + text });
+      const ledger = this.#writeLedger(turnId);
       await this.#parts.ready();
       const outcome = await runTurn(
         this.#turn(turnId, signal ? AbortSignal.any([signal, controller.signal]) : controller.signal),
       );
       if (outcome.status === "cancelled") queue.cancelSteering();
-      await this.#writeLedger(turnId);
+      // A turn that ended badly has said its last word already.
+      if (outcome.status === "ok") await within(INDEX_WAIT_MS, ledger.written);
+      ledger.stop();
       return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
         ? { ...outcome, status: "policy" }
         : outcome;
@@ -226,15 +229,28 @@ export class Conversation implements Runtime {
     };
   }
 
-  async #writeLedger(turnId: string): Promise<void> {
+  /** Written as soon as the background index is complete, beside the turn: nothing waits for it before the answer is there. */
+  #writeLedger(turnId: string): { readonly written: Promise<void>; readonly stop: () => void } {
     const { ledger, context, emit } = this.#parts;
-    if (!ledger || !this.#log?.healthy) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, INDEX_WAIT_MS);
-    await Promise.race([context.indexed(), promise]);
-    clearTimeout(timer);
-    emit(ledger(turnId, context.sources(), this.#messages));
+    let over = !ledger || !this.#log?.healthy;
+    const write = async (): Promise<void> => {
+      if (over) return;
+      await context.indexed();
+      if (!over && ledger) emit(ledger(turnId, context.sources(), this.#messages));
+    };
+    const stop = (): void => {
+      over = true;
+    };
+    return { written: write(), stop };
   }
+}
+
+/** Waits for `work`, at most `ms`; leaves no timer behind. */
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, promise]);
+  clearTimeout(timer);
 }
 
 /** Failures that a denied call explains: the run could not go on without it. */

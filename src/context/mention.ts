@@ -3,9 +3,11 @@
 /** A pasted log is no list of paths to look after: only this much of a prompt is read, from both ends. */
 const MAX_CHARS = 128 * 1024;
 const MAX_PATHS = 2000;
+const MAX_TOKEN_CHARS = 4096;
 
 const URL = /\b[a-z][a-z0-9+.-]{1,20}:\/\/\S+/gi;
-const ADDRESS = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+(?::\S+)?|(?<=\s|^)[\w.+-]+@[\w./-]+/g;
+// The look-behind makes each run of characters be tried once: linear time for any prompt.
+const ADDRESS = /(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+(?::\S+)?|(?<=\s|^)[\w.+-]{1,64}@[\w./-]+/g;
 const BACKTICKS = /(`+)(?!`)([^\n]{1,1000}?[^`\n]|[^`\n])\1(?!`)/g;
 const PATH_RUN = /[\w.@~+/-]*\/[\w.@~+/-]*/g;
 
@@ -19,9 +21,10 @@ function bare(token: string): string {
 }
 
 function addToken(token: string, inBackticks: boolean, paths: Set<string>): void {
+  if (token.length > MAX_TOKEN_CHARS) return;
   const plain = bare(token);
   const named = plain.startsWith("@") ? plain.slice(1) : plain;
-  if (named === "" || named.length > 4096) return;
+  if (named === "") return;
   if (inBackticks || plain.startsWith("@") || named.includes("/")) paths.add(named);
   // "[text](path)", "path,path", writing without spaces between words and paths.
   if (!named.includes("/")) return;

@@ -51,6 +51,7 @@ for (const [name, step, errorClass] of FAILURES) {
       else {
         const lines = result.stdout.trimEnd().split("\n");
         const last = JSON.parse(lines.at(-1) ?? "");
+        const seen: string = last.error.class;
         expect(last).toMatchObject({
           version: 1,
           status: "failed",
@@ -58,7 +59,7 @@ for (const [name, step, errorClass] of FAILURES) {
           error: { class: expect.any(String), message: expect.any(String) },
         });
         if (errorClass !== "protocol" && errorClass !== "truncated" && errorClass !== "quota")
-          expect(last.error.class).toBe(errorClass);
+          expect(seen).toBe(errorClass);
         if (format === "json") expect(lines).toHaveLength(1);
         else expect(JSON.parse(lines[0] ?? "")).toMatchObject({ version: 1, type: "started" });
       }
