@@ -40,6 +40,7 @@ function messagesBody(
     input_schema: tool.parameters,
     ...(index === request.tools.length - 1 ? { cache_control: CACHE } : {}),
   }));
+  const past = tools.length === 0 ? pastTools(request.messages) : [];
   const limit = request.maxOutputTokens ?? Math.min(maxOutput ?? DEFAULT_MAX_OUTPUT.unknown, DEFAULT_MAX_OUTPUT.known);
   const head = {
     model: request.model,
@@ -47,6 +48,7 @@ function messagesBody(
     ...claudeOptions(request, limit),
     ...(isBlank(request.system) ? {} : { system: [{ type: "text", text: request.system, cache_control: CACHE }] }),
     ...(tools.length === 0 ? {} : { tools }),
+    ...(past.length === 0 ? {} : { tools: past, tool_choice: { type: "none" } }),
   };
   const groups = grouped(request, cache);
   let marks = MARKED_USER_MESSAGES;
@@ -58,6 +60,14 @@ function messagesBody(
     items.push(`{"role":"${group.role}","content":[${blocks.join(",")}]}`);
   }
   return bodyWithList(head, "messages", items.reverse());
+}
+
+/** A history with calls needs tools to be declared, even by a request that may not call any (a summary, say). */
+function pastTools(messages: readonly Message[]): readonly object[] {
+  const names = new Set(
+    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => call.name) : [])),
+  );
+  return [...names].map((name) => ({ name, description: "No longer available.", input_schema: { type: "object" } }));
 }
 
 type Group = { readonly role: "user" | "assistant"; readonly blocks: string[] };

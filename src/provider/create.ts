@@ -6,7 +6,7 @@ import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
 import { anthropic } from "./anthropic.ts";
 import { sanitizeConversation } from "./conversation.ts";
 import { failure, oneLine } from "./failure.ts";
-import { type Fetch, type HttpOptions, streamOnce } from "./http.ts";
+import { type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
@@ -38,11 +38,12 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
   const http: HttpOptions = {
     apiKey,
     userAgent: options.userAgent,
-    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    fetch: options.fetch ?? networkFetch,
     stallTimeoutMs: options.stallTimeoutMs,
     now: options.now ?? Date.now,
   };
   const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
+  const secrets = secretsOf(settings, apiKey);
   const infoOf = options.modelInfo ?? ((id: string): ModelInfo => ({ id }));
   return {
     name: settings.name,
@@ -52,10 +53,10 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
         const info = infoOf(request.model);
         const context = { request: { ...request, messages: sanitizeConversation(request.messages) }, info };
         const attempt = (active: AbortSignal) => streamOnce(wire, settings, context, http, active);
-        for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, apiKey);
+        for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, secrets);
       } catch (error) {
         // A started stream never throws: a bug of ours must not look like a crash of the conversation.
-        const told = redact(oneLine(error instanceof Error ? error.message : String(error), 300), apiKey);
+        const told = redact(oneLine(error instanceof Error ? error.message : String(error), 300), secrets);
         yield failure("internal", `unexpected error in provider ${settings.name}: ${told}`, undefined, undefined);
       }
     },
@@ -69,13 +70,20 @@ function wireOf(settings: ProviderSettings): Wire {
 }
 
 /** Cost where the price is known; no key in any message, should a server repeat it. */
-function finished(event: ProviderEvent, info: ModelInfo, apiKey: string | undefined): ProviderEvent {
+function finished(event: ProviderEvent, info: ModelInfo, secrets: readonly string[]): ProviderEvent {
   if (event.type === "usage") return { ...event, usage: withCost(event.usage, info.price) };
-  if (event.type === "failure" || event.type === "retrying") return { ...event, message: redact(event.message, apiKey) };
+  if (event.type === "failure" || event.type === "retrying") return { ...event, message: redact(event.message, secrets) };
   return event;
 }
 
-function redact(message: string, apiKey: string | undefined): string {
-  // Shorter "keys" are placeholders of local servers; replacing them would mangle ordinary words.
-  return apiKey === undefined || apiKey.length < 8 ? message : message.replaceAll(apiKey, "[redacted]");
+function redact(message: string, secrets: readonly string[]): string {
+  return secrets.reduce((text, secret) => text.replaceAll(secret, "[redacted]"), message);
+}
+
+/** What no message may show: the key, and configured headers that look like credentials. */
+function secretsOf(settings: ProviderSettings, apiKey: string | undefined): readonly string[] {
+  const headers = Object.entries(settings.headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
+  const values = [apiKey ?? "", ...headers.map(([, value]) => value.replace(/^\w+ +/, ""))];
+  // Shorter ones are placeholders of local servers; replacing them would mangle ordinary words.
+  return values.filter((value) => value.length >= 8);
 }

@@ -67,7 +67,7 @@ export function errorDetail(value: unknown): ErrorDetail | undefined {
 /** A response with an error status. `body` is the (bounded) text of it. */
 export function failureOfStatus(host: string, status: number, body: string, headers: Headers, now: number): ProviderFailure {
   if (status >= 300 && status < 400) {
-    const target = headers.get("location") ?? "another address";
+    const target = headers.get("location")?.split("?")[0] ?? "another address";
     const message = `${host} redirects (${status}) to ${oneLine(target, 200)}; credentials are not sent on: set the base URL to the final address`;
     return { type: "failure", class: "invalid_request", status, message };
   }

@@ -14,6 +14,9 @@ import type { Wire, WireContext } from "./wire.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** The real one; everything else is handed in by tests. */
+export const networkFetch: Fetch = (url, init) => fetch(url, init);
+
 export type HttpOptions = {
   readonly apiKey: string | undefined;
   readonly userAgent: string;
@@ -27,7 +30,7 @@ export type HttpOptions = {
 /** After the answer is complete only usage may follow; a server that keeps the line open is not waited for. */
 const FINISHING_MS = 3_000;
 /** How long the rest of a finished body is read so that the connection can be used again. */
-const LINGER_MS = 1_000;
+const LINGER_MS = 250;
 
 /** The endpoint of a path under a base URL with the configured query; undefined when it is no http(s) URL. */
 export function endpoint(settings: ProviderSettings, path: string): URL | undefined {
@@ -87,7 +90,9 @@ export async function* streamOnce(
 function noUrl(settings: ProviderSettings): ProviderFailure {
   const name = settings.name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
   const what =
-    settings.baseUrl === undefined ? "has no base URL" : `has a base URL that is no http(s) address (${settings.baseUrl})`;
+    settings.baseUrl === undefined
+      ? "has no base URL"
+      : `has a base URL that is no http(s) address (${settings.baseUrl.replace(/\/\/[^/@]*@/, "//")})`;
   return failure(
     "invalid_request",
     `provider ${settings.name} ${what}; set ${name}_BASE_URL or [providers.${settings.name}] base_url`,
@@ -137,8 +142,11 @@ class Exchange {
     this.#lastEvent = performance.now();
     this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
     if (response.status < 200 || response.status >= 300) {
+      // A status says enough; a body that does not come is not waited for.
+      this.#shorten();
       const text = await this.#boundedText();
-      return yield this.#interrupted() ?? failureOfStatus(host, response.status, text, response.headers, this.#options.now());
+      if (this.#signal.aborted) return yield this.#cancelled();
+      return yield failureOfStatus(host, response.status, text, response.headers, this.#options.now());
     }
     yield* this.#events(wire, context, host);
   }

@@ -5,7 +5,7 @@
 import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
 import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
 import { failure, failureOfError, failureOfStatus } from "./failure.ts";
-import { endpoint, type Fetch, requestHeaders } from "./http.ts";
+import { endpoint, type Fetch, networkFetch, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
 
@@ -30,7 +30,7 @@ export async function listModels(settings: ProviderSettings, options: ListOption
     return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`, undefined, undefined) };
   try {
     const headers = requestHeaders(settings, authHeaders(settings, options.apiKey?.trim() || undefined), options.userAgent);
-    const get = options.fetch ?? ((target, init) => fetch(target, init));
+    const get = options.fetch ?? networkFetch;
     const response = await get(url.href, { headers, signal, redirect: "manual" });
     const body = await response.text();
     if (!response.ok)

@@ -286,6 +286,23 @@ for (const wire of WIRES) {
       expect([header.failure?.class, header.failure?.message.includes("break")]).toEqual(["invalid_request", false]);
     });
 
+    test("an error status whose body never ends is not waited for", async () => {
+      const provider = testProvider(settingsFor(wire, URL_OF_MOCK), {
+        fetch: memoryFetch({ status: 401, chunks: encode("no entry"), after: "silence" }),
+        stallTimeoutMs: 100,
+      });
+      const said = await collect(provider);
+      expect([said.failure?.class, said.failure?.message.includes("no entry")]).toEqual(["auth", true]);
+    });
+
+    test("a header value that is a credential is redacted", async () => {
+      const settings = settingsFor(wire, URL_OF_MOCK, { headers: { "X-Auth-Token": "Bearer hidden-value-1" } });
+      const said = await collect(
+        testProvider(settings, { fetch: memoryFetch(json(403, error("hidden-value-1 is not allowed"))) }),
+      );
+      expect(said.failure?.message).toContain("403: [redacted] is not allowed");
+    });
+
     test("a message that repeats the key is redacted", async () => {
       const said = await faultOf(wire, json(401, error("Incorrect API key provided: sk-test-0123456789.")));
       expect(said.failure?.message).toContain("provided: [redacted].");

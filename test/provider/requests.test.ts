@@ -60,6 +60,24 @@ for (const wire of WIRES) {
     test("P20 half surrogates are mended in every place", () => strictFor(wire, SURROGATES));
     test("P06 P19 arguments that are no object leave as an object", () => strictFor(wire, ARGUMENTS));
 
+    test("a request without tools over a history with calls (a summary) is valid", async () => {
+      const history = [user("x"), assistant("", call("a", "run_shell")), result("a", "1"), user("sum up")];
+      const body = (await bodyOf(wire, requestOf(history))) ?? "";
+      expect(validateRequest(wire, body)).toEqual([]);
+      if (wire === "anthropic") expect(JSON.parse(body).tool_choice).toEqual({ type: "none" });
+    });
+
+    test("a bug of ours (a schema that is no JSON) is a failure, not a throw", async () => {
+      const circular: Record<string, unknown> = { type: "object" };
+      circular.self = circular;
+      const provider = testProvider(settingsFor(wire, MOCK), { fetch: memoryFetch({ chunks: [] }) });
+      const said = await collect(
+        provider,
+        requestOf([user("x")], { tools: [{ name: "t", description: "", parameters: circular }] }),
+      );
+      expect([said.failure?.class, said.endings]).toEqual(["internal", 1]);
+    });
+
     test("no tools means no tools member", async () => {
       const body = JSON.parse((await bodyOf(wire, requestOf([{ role: "user", text: "x" }]))) ?? "");
       expect(Object.keys(body)).not.toContain("tools");

@@ -158,6 +158,8 @@ function checkAnthropic(body: Json, problems: string[]): void {
   if (marks > 4) problems.push(`${marks} cache_control marks, 4 are allowed`);
   const messages = list(body.messages);
   if (messages.length === 0) problems.push("messages is empty");
+  const blocks = messages.flatMap((message) => list(message.content));
+  if (body.tools === undefined && blocks.some((block) => block.type === "tool_use")) problems.push("tool_use without tools");
   const ledger = new Ledger(problems);
   messages.forEach((message, position) => {
     const at = `messages[${position}]`;
