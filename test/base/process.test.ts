@@ -12,13 +12,17 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const env = childEnvironment(process.env);
 
+/** Gives the numbers of naps a part of our own, so that two runs of these tests do not see each other's. */
+const own = (word: string): string => word.replace(/\b9[78]\d\d\b/g, (number) => `${number}.${process.pid}`);
+const naps = (text: string): number[] => runningWith(own(text));
+
 type Run = ProcessEnd & { readonly out: string; readonly err: string };
 
 async function run(argv: readonly string[], extra: Partial<Parameters<typeof runProcess>[0]> = {}): Promise<Run> {
   const out: Uint8Array[] = [];
   const err: Uint8Array[] = [];
   const outcome = await runProcess({
-    argv,
+    argv: argv.map(own),
     cwd: directory,
     env,
     onStdout: (chunk) => out.push(chunk),
@@ -163,14 +167,14 @@ describe("ending trees", () => {
   test("H03 a time-out ends wrapper and grandchildren, output so far is kept", async () => {
     const result = await run(["sh", "-c", "echo begun; (sleep 9797 & sleep 9798); sleep 9799"], { timeoutMs: 300 });
     expect(result).toMatchObject({ timedOut: true, out: "begun\n", heldPipe: false, survivors: 0 });
-    expect([...runningWith("sleep 9797"), ...runningWith("sleep 9798"), ...runningWith("sleep 9799")]).toEqual([]);
+    expect([...naps("sleep 9797"), ...naps("sleep 9798"), ...naps("sleep 9799")]).toEqual([]);
   });
 
   test("H03 descendants in a session of their own are found, by mark and by ancestry", async () => {
     const script = "setsid sleep 9801 & env -i setsid sleep 9802 & (setsid sh -c 'sleep 9803 & exec sleep 9804' &) ; sleep 9805";
     const result = await run(["sh", "-c", script], { timeoutMs: 400 });
     expect(result.timedOut).toBe(true);
-    for (const number of [9801, 9802, 9803, 9804, 9805]) expect(runningWith(`sleep ${number}`)).toEqual([]);
+    for (const number of [9801, 9802, 9803, 9804, 9805]) expect(naps(`sleep ${number}`)).toEqual([]);
   });
 
   test("H03 a tree that ignores TERM is killed after two seconds", async () => {
@@ -179,7 +183,7 @@ describe("ending trees", () => {
     expect(result).toMatchObject({ timedOut: true, signal: "SIGKILL" });
     expect(result.elapsedMs).toBeGreaterThan(2100);
     expect(result.elapsedMs).toBeLessThan(4000);
-    expect(runningWith("sleep 9811")).toEqual([]);
+    expect(naps("sleep 9811")).toEqual([]);
   });
 
   test("TERM lets a program clean up, arrives once, and reaches stopped ones", async () => {
@@ -208,7 +212,7 @@ describe("ending trees", () => {
       onStdout: () => controller.abort(),
     });
     expect(result).toMatchObject({ cancelled: true, timedOut: false, signal: "SIGTERM" });
-    expect(runningWith("sleep 9821")).toEqual([]);
+    expect(naps("sleep 9821")).toEqual([]);
   });
 
   test("a receiver can stop the child", async () => {
@@ -231,7 +235,7 @@ describe("ending trees", () => {
     });
     expect(broken).rejects.toThrow("receiver");
     await broken.catch(() => {});
-    expect(runningWith("sleep 9831")).toEqual([]);
+    expect(naps("sleep 9831")).toEqual([]);
   });
 });
 
@@ -248,17 +252,17 @@ describe("H01 a descendant keeps the pipe", () => {
         expect(result).toMatchObject({ exitCode: 0, heldPipe: true });
         expect(result.out).toStartWith("up\n");
         expect(result.elapsedMs).toBeLessThan(2000);
-        expect(runningWith("sleep 9841").length).toBeGreaterThanOrEqual(1);
+        expect(naps("sleep 9841").length).toBeGreaterThanOrEqual(1);
       } finally {
         await owner.reapAll();
       }
-      expect(runningWith("9841")).toEqual([]);
+      expect(naps("9841")).toEqual([]);
     });
   }
 
   test("without an owner nothing outlives the call", async () => {
     expect(await run(["sh", "-c", "sleep 9851 & setsid sleep 9852 >/dev/null 2>&1 & echo up"])).toMatchObject({ out: "up\n" });
-    expect([...runningWith("sleep 9851"), ...runningWith("sleep 9852")]).toEqual([]);
+    expect([...naps("sleep 9851"), ...naps("sleep 9852")]).toEqual([]);
   });
 
   test("what prints on is drained: it neither blocks nor dies of a closed pipe", async () => {
@@ -281,30 +285,30 @@ describe("owner", () => {
     const owner = createProcessOwner();
     const ready = Promise.withResolvers<void>();
     const started = await owner.start({
-      argv: ["sh", "-c", "trap '' TERM; setsid sleep 9861 & sleep 9862 & echo ready; while :; do sleep 1; done"],
+      argv: ["sh", "-c", "trap '' TERM; setsid sleep 9861 & sleep 9862 & echo ready; while :; do sleep 1; done"].map(own),
       cwd: directory,
       env,
       onStdout: () => ready.resolve(),
     });
     if (!started.ok) throw new Error(started.failure.message);
     await ready.promise;
-    while (runningWith("sleep 9861").length === 0 || runningWith("sleep 9862").length === 0) await monotonicClock.sleep(5);
+    while (naps("sleep 9861").length === 0 || naps("sleep 9862").length === 0) await monotonicClock.sleep(5);
     expect(owner.killAllNow()).toBe(0);
     expect(await started.process.done).toMatchObject({ signal: "SIGKILL" });
-    expect([...runningWith("sleep 9861"), ...runningWith("sleep 9862")]).toEqual([]);
+    expect([...naps("sleep 9861"), ...naps("sleep 9862")]).toEqual([]);
   });
 
   test("reapAll ends running commands as cancelled and spares other owners'", async () => {
     const one = createProcessOwner();
     const other = createProcessOwner();
-    const mine = await one.start({ argv: ["sleep", "9871"], cwd: directory, env });
-    const theirs = await other.start({ argv: ["sleep", "9872"], cwd: directory, env });
+    const mine = await one.start({ argv: ["sleep", "9871"].map(own), cwd: directory, env });
+    const theirs = await other.start({ argv: ["sleep", "9872"].map(own), cwd: directory, env });
     if (!mine.ok || !theirs.ok) throw new Error("not started");
     await one.reapAll();
     expect(await mine.process.done).toMatchObject({ cancelled: true });
-    expect(runningWith("sleep 9872").length).toBe(1);
+    expect(naps("sleep 9872").length).toBe(1);
     await other.reapAll();
-    expect(runningWith("sleep 9872")).toEqual([]);
+    expect(naps("sleep 9872")).toEqual([]);
     expect(one.killAllNow()).toBe(0);
   });
 
@@ -313,7 +317,7 @@ describe("owner", () => {
     const result = await run(["sh", "-c", `echo "$THNDRS_PROCESS"`], { owner: outer });
     const inner = createProcessOwner();
     const nested = await inner.start({
-      argv: ["sleep", "9881"],
+      argv: ["sleep", "9881"].map(own),
       cwd: directory,
       env: { ...env, THNDRS_PROCESS: result.out.trim() },
     });
@@ -357,7 +361,7 @@ describe("H16 clock", () => {
       for (const timer of timers.filter((each) => each.at <= now)) timer.action();
     };
     const owner = createProcessOwner({ clock });
-    const started = await owner.start({ argv: ["sleep", "9892"], cwd: directory, env, timeoutMs: 5000 });
+    const started = await owner.start({ argv: ["sleep", "9892"].map(own), cwd: directory, env, timeoutMs: 5000 });
     if (!started.ok) throw new Error("not started");
     advance(4999);
     expect(process.kill(started.process.pid, 0)).toBe(true);
