@@ -99,6 +99,7 @@ async function throughTemp(
     await finish.check?.();
     step("checked");
     if (options.signal?.aborted === true) throw new FileProblem("cancelled", "cancelled before anything was written");
+    directory.demandInPlace();
     await finish.commit(temp);
     step("installed");
     await directory.sync();

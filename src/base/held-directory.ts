@@ -33,6 +33,10 @@ export interface HeldDirectory {
   at(name: string): string;
   /** `lstat` of one name; undefined when there is none. */
   look(name: string): BigIntStats | undefined;
+  /**
+   * Throws `escaped` when the directory is not at its path any more: what is put into it now would not be where the caller says it is.
+   */
+  demandInPlace(): void;
   /** Makes new names durable. Silent where the file system cannot sync directories. */
   sync(): Promise<void>;
   close(): void;
@@ -69,9 +73,13 @@ function hold(fd: number, path: string, named: boolean): HeldDirectory {
     if (!stillAt(path, fd)) throw new FileProblem("escaped", MOVED);
     return join(path, name);
   };
+  const demandInPlace = (): void => {
+    if (named ? whereIs(fd) !== path : !stillAt(path, fd)) throw new FileProblem("escaped", MOVED);
+  };
   return {
     path,
     at,
+    demandInPlace,
     look: (name) => lstatSync(at(name), { bigint: true, throwIfNoEntry: false }),
     sync: () => new Promise((done) => fsync(fd, () => done())),
     close: () => closeSync(fd),

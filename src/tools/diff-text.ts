@@ -6,15 +6,27 @@ import { structuredPatch } from "diff";
 import { countLineFeeds, lineEndAfter, lineStartBefore } from "./byte-lines.ts";
 import type { Span } from "./edit-match.ts";
 
+const LF = 10;
 const CONTEXT_LINES = 3;
 export const MAX_DIFF_LINES = 120;
 const MAX_DIFF_BYTES = 40_960;
 const MAX_LINE_CHARS = 512;
 /** Beyond this a line-by-line comparison costs more than it tells. */
 const MAX_COMPARED_BYTES = 2_097_152;
-const MAX_EDIT_LENGTH = 4000;
+const MAX_EDIT_LENGTH = 1500;
 
-type Hunk = { oldStart: number; oldLines: number; newStart: number; newLines: number; lines: string[] };
+type Hunk = {
+  oldStart: number;
+  oldLines: number;
+  newStart: number;
+  newLines: number;
+  added: number;
+  removed: number;
+  /** Its lines, at least as many as can be shown. */
+  lines: string[];
+  /** How many lines it has. */
+  size: number;
+};
 
 export type DiffText = {
   /** "" when nothing differs. */
@@ -69,27 +81,52 @@ function windows(before: Buffer, spans: readonly Span[]): Window[] {
   return all;
 }
 
-function linesOf(text: string, sign: string): string[] {
-  if (text === "") return [];
-  const lines = text.split("\n");
-  const complete = lines.at(-1) === "";
-  if (complete) lines.pop();
+const NO_NEWLINE = "\\ No newline at end of file";
+
+/** The first lines of one side of a hunk, as many as can be shown; `size` counts all. */
+function sideOf(bytes: Buffer, sign: string): { lines: string[]; count: number; size: number; whole: boolean } {
+  if (bytes.length === 0) return { lines: [], count: 0, size: 0, whole: true };
+  const open = bytes[bytes.length - 1] === LF ? 0 : 1;
+  const count = countLineFeeds(bytes) + open;
+  let end = 0;
+  for (let line = 0; line <= MAX_DIFF_LINES && end < bytes.length; line++)
+    end = Math.min(bytes.length, lineEndAfter(bytes, end) + 1);
+  end = Math.min(end, MAX_COMPARED_BYTES);
+  const lines = bytes.toString("utf8", 0, end).split("\n");
+  if (lines.at(-1) === "") lines.pop();
   const marked = lines.map((line) => sign + line);
-  return complete ? marked : [...marked, "\\ No newline at end of file"];
+  const whole = end === bytes.length;
+  if (whole && open === 1) marked.push(NO_NEWLINE);
+  return { lines: marked, count, size: count + open, whole };
 }
 
 /** Everything out, everything in: right for a new file, and the way out when a comparison would take too long. */
-function wholesale(before: string, after: string): Hunk {
-  const removed = linesOf(before, "-");
-  const added = linesOf(after, "+");
-  const count = (lines: string[]) => lines.filter((line) => !line.startsWith("\\")).length;
-  return { oldStart: 1, oldLines: count(removed), newStart: 1, newLines: count(added), lines: [...removed, ...added] };
+function wholesale(before: Buffer, after: Buffer): Hunk {
+  const old = sideOf(before, "-");
+  const fresh = sideOf(after, "+");
+  return {
+    ...{ oldStart: 1, oldLines: old.count, newStart: 1, newLines: fresh.count },
+    ...{ removed: old.count, added: fresh.count },
+    // The new side never follows an incomplete old one.
+    lines: old.whole ? [...old.lines, ...fresh.lines] : old.lines,
+    size: old.size + fresh.size,
+  };
 }
 
-function compareTexts(before: string, after: string): Hunk[] {
-  if (before === "" || after === "" || before.length + after.length > MAX_COMPARED_BYTES) return [wholesale(before, after)];
-  const patch = structuredPatch("", "", before, after, "", "", { context: CONTEXT_LINES, maxEditLength: MAX_EDIT_LENGTH });
-  return patch === undefined ? [wholesale(before, after)] : patch.hunks;
+function compare(before: Buffer, after: Buffer): Hunk[] {
+  if (before.length === 0 || after.length === 0 || before.length + after.length > MAX_COMPARED_BYTES)
+    return [wholesale(before, after)];
+  const patch = structuredPatch("", "", before.toString("utf8"), after.toString("utf8"), "", "", {
+    context: CONTEXT_LINES,
+    maxEditLength: MAX_EDIT_LENGTH,
+  });
+  if (patch === undefined) return [wholesale(before, after)];
+  return patch.hunks.map((hunk) => ({
+    ...hunk,
+    added: hunk.lines.filter((line) => line.startsWith("+")).length,
+    removed: hunk.lines.filter((line) => line.startsWith("-")).length,
+    size: hunk.lines.length,
+  }));
 }
 
 /** A stretch of the file with the changes that fall into it made. */
@@ -104,10 +141,12 @@ function changed(before: Buffer, window: Window): Buffer {
   return Buffer.concat(parts);
 }
 
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+
 /** A byte order mark that both sides begin with is no part of the text (R08). */
-function withoutBom(before: string, after: string, atHead: boolean): [string, string] {
-  const both = atHead && before.startsWith("\ufeff") && after.startsWith("\ufeff");
-  return both ? [before.slice(1), after.slice(1)] : [before, after];
+function withoutBom(before: Buffer, after: Buffer): [Buffer, Buffer] {
+  const both = before.subarray(0, 3).equals(BOM) && after.subarray(0, 3).equals(BOM);
+  return both ? [before.subarray(3), after.subarray(3)] : [before, after];
 }
 
 function hunksOf(before: Buffer, spans: readonly Span[]): Hunk[] {
@@ -120,7 +159,7 @@ function hunksOf(before: Buffer, spans: readonly Span[]): Hunk[] {
     position = window.start;
     const old = before.subarray(window.start, window.end);
     const fresh = changed(before, window);
-    for (const hunk of compareTexts(...withoutBom(old.toString("utf8"), fresh.toString("utf8"), window.start === 0))) {
+    for (const hunk of compare(...(window.start === 0 ? withoutBom(old, fresh) : ([old, fresh] as const)))) {
       hunks.push({ ...hunk, oldStart: hunk.oldStart + line, newStart: hunk.newStart + line + shift });
     }
     shift += countLineFeeds(fresh) - countLineFeeds(old);
@@ -137,10 +176,11 @@ function range(start: number, lines: number): string {
 function showLine(line: string, hideCr: boolean): string {
   const body = line.endsWith("\r") ? line.slice(0, -1) + (hideCr ? "" : "␍") : line;
   if (body.length <= MAX_LINE_CHARS) return body;
-  return `${body
+  const cut = body
     .slice(0, MAX_LINE_CHARS)
     .toWellFormed()
-    .replace(/\ufffd$/, "")} …[line cut, ${body.length} characters]`;
+    .replace(/\ufffd$/, "");
+  return `${cut} …[line cut at ${MAX_LINE_CHARS} characters]`;
 }
 
 function render(hunks: readonly Hunk[]): string[] {
@@ -152,8 +192,8 @@ function render(hunks: readonly Hunk[]): string[] {
   ]);
 }
 
-/** First lines of a diff that fit, and how many there were. */
-function capped(lines: readonly string[]): string {
+/** First lines of a diff that fit; `size` is how many there were. */
+function capped(lines: readonly string[], size: number): string {
   let bytes = 0;
   let shown = 0;
   while (shown < Math.min(lines.length, MAX_DIFF_LINES)) {
@@ -162,9 +202,7 @@ function capped(lines: readonly string[]): string {
     shown += 1;
   }
   const text = lines.slice(0, shown).join("\n");
-  return shown === lines.length
-    ? text
-    : `${text}\n[diff cut: ${shown} of ${lines.length} lines shown; read_file_range shows the file]`;
+  return shown === size ? text : `${text}\n[diff cut: ${shown} of ${size} lines shown; read_file_range shows the file]`;
 }
 
 /**
@@ -173,7 +211,12 @@ function capped(lines: readonly string[]): string {
  */
 export function diffText(path: string, before: Buffer, spans: readonly Span[], created: boolean): DiffText {
   const hunks = hunksOf(before, spans);
-  const count = (sign: string) => hunks.reduce((sum, hunk) => sum + hunk.lines.filter((line) => line.startsWith(sign)).length, 0);
+  const sum = (part: (hunk: Hunk) => number) => hunks.reduce((total, hunk) => total + part(hunk), 0);
   const lines = [`--- ${created ? "/dev/null" : `a/${path}`}`, `+++ b/${path}`, ...render(hunks)];
-  return { text: hunks.length === 0 ? "" : capped(lines), added: count("+"), removed: count("-") };
+  const size = 2 + sum((hunk) => 1 + hunk.size);
+  return {
+    text: hunks.length === 0 ? "" : capped(lines, size),
+    added: sum((hunk) => hunk.added),
+    removed: sum((hunk) => hunk.removed),
+  };
 }

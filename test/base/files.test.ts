@@ -218,13 +218,28 @@ describe("W06 swaps between check and use", () => {
     expect(readFileSync(dir.at("out/f"), "utf8")).toBe("outside\n");
   });
 
-  test("W06 replaced while the file is written: it lands in the directory that was proved", async () => {
-    const onStep = (step: InstallStep) => {
-      if (step === "made") swap();
-    };
-    expect(await createFile(workspace, await safe("d/n"), bytes("x"), { onStep })).toEqual({ ok: true });
-    expect(names(dir.at("out"))).toEqual(["keep"]);
-    expect(text("d.real/n")).toBe("x");
+  test("W06 replaced or moved away while the file is written: refused, and nothing is left in either place", async () => {
+    const original = await readWhole("d/f");
+    for (const moment of ["noted", "made", "written", "synced", "checked"] as const) {
+      const onStep = (step: InstallStep) => {
+        if (step === moment) swap();
+      };
+      const [file, fresh] = [await safe("d/f"), await safe("d/e/n")];
+      expect(await createFile(workspace, fresh, bytes("x"), { onStep })).toMatchObject({ ok: false, reason: "escaped" });
+      expect(names(dir.at("out"))).toEqual(["keep"]);
+      expect(names(join(root, "d.real"))).toEqual(["f"]);
+      rmSync(join(root, "d"));
+      renameSync(join(root, "d.real"), join(root, "d"));
+      expect(await installFile(workspace, file, original, bytes("x"), { onStep })).toMatchObject({
+        ok: false,
+        reason: "escaped",
+      });
+      expect(names(dir.at("out"))).toEqual(["keep"]);
+      expect(text("d.real/f")).toBe("old\n");
+      rmSync(join(root, "d"));
+      renameSync(join(root, "d.real"), join(root, "d"));
+    }
+    expect(names()).toEqual(["d", "d/f"]);
   });
 
   test("W06 the file itself replaced by a link: never followed", async () => {
