@@ -108,6 +108,7 @@ export class Deliverer {
         continue;
       }
       linked.add(target.path);
+      if (seen.has(target.path)) continue;
       if (depth >= MAX_LINK_DEPTH) {
         this.#preparer.tell(
           {

@@ -21,7 +21,8 @@ for (const attack of attacks) {
   test(`C12 attack: ${attack.name}`, () => {
     const before = attack.repeat ? attack.repeat[1].repeat(attack.repeat[0]) : "";
     const { findings, invisible } = scanText(before + attack.text);
-    const places = (inCode: boolean) => findings.filter((found) => found.inCode === inCode).map(({ kind, line }) => ({ kind, line }));
+    const places = (inCode: boolean) =>
+      findings.filter((found) => found.inCode === inCode).map(({ kind, line }) => ({ kind, line }));
     expect<Place[]>(places(false)).toEqual([...attack.block]);
     if (attack.warn) expect<Place[]>(places(true)).toEqual([...attack.warn]);
     expect(invisible.count).toBe(attack.invisible ?? 0);
@@ -50,7 +51,9 @@ test("C12 joiners inside emoji, flags, keycaps and Persian stay", () => {
 });
 
 test("C12 every listed character is removed and counted, with the line of the first", () => {
-  const bad = [0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064];
+  const bad = [
+    0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2060, 0x2061, 0x2062, 0x2063, 0x2064,
+  ];
   bad.push(0x2066, 0x2067, 0x2068, 0x2069, 0xfeff, 0xe0000, 0xe0001, 0xe0041, 0xe007f);
   for (const code of bad) {
     const text = `one\ntwo${String.fromCodePoint(code)}words`;

@@ -1,0 +1,154 @@
+import { expect, test } from "bun:test";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
+import { contentHash } from "../../src/base/hash.ts";
+import { bench, paths, states } from "./bench.ts";
+
+test("A10 C10 changed, added and removed are each reported once, to the person and to the model; new text is used", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "OLD", "repo/p/AGENTS.md": "P-OLD", "repo/p/x": "", "repo/q/x": "" });
+  await b.engine.start();
+  await b.engine.turn("p/x");
+  await b.engine.indexed();
+  await b.dir.write({ "repo/AGENTS.md": "NEW", "repo/p/AGENTS.md": "P-NEW", "repo/q/AGENTS.md": "Q" });
+  const changed = await b.engine.turn("");
+  expect(paths(b, changed)).toEqual(["repo/AGENTS.md", "repo/p/AGENTS.md"]);
+  expect(changed.text).toStartWith("<project_context_update>");
+  expect(changed.text).toMatch(/status="changed">\nNEW\n/);
+  expect(changed.text).toMatch(/status="changed">\nP-NEW\n/);
+  expect(changed.text).toMatch(/q\/AGENTS\.md".*status="added"\/>/);
+  expect(b.codes().sort()).toEqual(["context_added", "context_changed", "context_changed"]);
+  expect((await b.engine.turn("")).text).toBe("");
+  rmSync(b.at("AGENTS.md"));
+  rmSync(b.at("p/AGENTS.md"));
+  const removed = await b.engine.turn("");
+  expect(removed.text.match(/status="removed"/g)?.length).toBe(2);
+  expect(removed.sources).toEqual([]);
+  expect(states(b)).toMatchObject({ "repo/AGENTS.md": "removed", "repo/p/AGENTS.md": "removed" });
+  expect((await b.engine.turn("")).text).toBe("");
+  await b.dir.write({ "repo/AGENTS.md": "BACK" });
+  const back = await b.engine.turn("");
+  expect(back.text).toMatch(/status="added">\nBACK\n/);
+  expect(b.codes().filter((code) => code === "context_removed").length).toBe(2);
+});
+
+test("C10 saving by rename is a change, not a removal; touching without changing is nothing", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "OLD" });
+  await b.engine.start();
+  await b.dir.write({ "repo/tmp": "NEW" });
+  renameSync(b.at("tmp"), b.at("AGENTS.md"));
+  await b.engine.turn("");
+  expect(b.codes()).toEqual(["context_changed"]);
+  await b.dir.write({ "repo/tmp": "NEW" });
+  renameSync(b.at("tmp"), b.at("AGENTS.md"));
+  expect((await b.engine.turn("")).text).toBe("");
+});
+
+test("C3 C10 a file that joins the chain is delivered with the updated chain, once", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT", "repo/a/x": "" });
+  const engine = b.reopen({ cwd: b.at("a") });
+  await engine.start();
+  await b.dir.write({ "repo/a/AGENTS.md": "JOINED" });
+  const joined = await engine.turn("");
+  expect(paths(b, joined)).toEqual(["repo/a/AGENTS.md"]);
+  expect(joined.text).toMatch(/repo\/AGENTS\.md".*status="unchanged"\/>/);
+  expect((await engine.turn("")).text).toBe("");
+  await b.dir.write({ "repo/a/AGENTS.override.md": "OVERRIDE" });
+  const replaced = await engine.turn("");
+  expect(paths(b, replaced)).toEqual(["repo/a/AGENTS.override.md"]);
+  expect(replaced.text).toMatch(/a\/AGENTS\.md".*status="removed"\/>/);
+});
+
+test("C10 a file that appears in a directory tools have touched is delivered at the next turn", async () => {
+  await using b = await bench({ "repo/p/x.ts": "" });
+  await b.engine.start();
+  await b.engine.touched([{ path: b.at("p/x.ts"), kind: "read" }]);
+  await b.dir.write({ "repo/p/AGENTS.md": "FRESH" });
+  expect(paths(b, await b.engine.turn(""))).toEqual(["repo/p/AGENTS.md"]);
+  expect((await b.engine.turn("p/x.ts")).text).toBe("");
+  await b.dir.write({ "repo/p/AGENTS.override.md": "OVER" });
+  const replaced = await b.engine.turn("");
+  expect(paths(b, replaced)).toEqual(["repo/p/AGENTS.override.md"]);
+  expect(replaced.text).toMatch(/p\/AGENTS\.md".*status="removed"\/>/);
+});
+
+test("C5 a read that fails later keeps the last good text, warns once, and the text survives compaction", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "GOOD" });
+  await b.engine.start();
+  rmSync(b.at("AGENTS.md"));
+  symlinkSync("/etc/hostname", b.at("AGENTS.md"));
+  expect((await b.engine.turn("")).text).toBe("");
+  expect((await b.engine.turn("")).text).toBe("");
+  expect(b.codes()).toEqual(["context_unreadable"]);
+  expect(states(b)["repo/AGENTS.md"]).toBe("visible");
+  expect((await b.engine.compacted([])).text).toContain("GOOD");
+  rmSync(b.at("AGENTS.md"));
+  await b.dir.write({ "repo/AGENTS.md": "GOOD" });
+  expect((await b.engine.turn("")).text).toBe("");
+});
+
+test("C10 resume: recorded hashes are compared with disk and the current text is delivered", async () => {
+  await using b = await bench({
+    "repo/AGENTS.md": "NOW",
+    "repo/p/AGENTS.md": "P-NOW",
+    "repo/same/AGENTS.md": "SAME",
+    "out.md": "SECRET",
+  });
+  const recorded = [
+    { path: b.at("AGENTS.md"), contentHash: contentHash("THEN") },
+    { path: b.at("p/AGENTS.md"), contentHash: contentHash("P-THEN") },
+    { path: b.at("same/AGENTS.md"), contentHash: contentHash("SAME") },
+    { path: b.at("gone/AGENTS.md"), contentHash: contentHash("GONE") },
+    { path: b.dir.at("out.md"), contentHash: contentHash("x") },
+    { path: b.at("../out.md"), contentHash: contentHash("x") },
+    { path: "/etc/hostname", contentHash: contentHash("x") },
+  ];
+  b.engine.resumed(recorded);
+  const first = await b.engine.start();
+  expect(first.text).toContain("NOW");
+  const resumed = await b.engine.turn("");
+  expect(paths(b, resumed)).toEqual(["repo/p/AGENTS.md", "repo/same/AGENTS.md"]);
+  expect(resumed.text).toMatch(/status="changed">\nP-NOW/);
+  expect(resumed.text).toContain("SAME");
+  expect(resumed.text).toMatch(/gone\/AGENTS\.md".*status="removed"\/>/);
+  expect(resumed.text).toContain("its current text stands above");
+  expect(resumed.text).not.toContain("SECRET");
+  expect(b.codes().sort()).toEqual(["context_changed", "context_changed", "context_removed"]);
+  expect((await b.engine.turn("")).text).toBe("");
+  const other = b.reopen();
+  other.resumed([{ path: b.at("AGENTS.md"), contentHash: contentHash("NOW") }]);
+  const whole = await other.turn("same/x");
+  expect(paths(b, whole)).toEqual(["repo/AGENTS.md", "repo/same/AGENTS.md"]);
+});
+
+test("C11 after compaction: the chain from disk, five most recent nested files, the others as paths; retained reads are left out", async () => {
+  const files: Record<string, string> = { "repo/AGENTS.md": "ROOT-OLD" };
+  for (let at = 0; at < 8; at++) files[`repo/n${at}/AGENTS.md`] = `NESTED-${at}`;
+  files["repo/never/AGENTS.md"] = "NEVER";
+  await using b = await bench(files);
+  await b.engine.start();
+  await b.engine.indexed();
+  for (let at = 0; at < 8; at++) await b.engine.touched([{ path: b.at(`n${at}/x.ts`), kind: "read" }]);
+  await b.engine.touched([{ path: b.at("n0/again.ts"), kind: "read" }]);
+  await b.dir.write({ "repo/AGENTS.md": "ROOT-NEW" });
+  const kept = { path: b.at("n7/AGENTS.md"), contentHash: contentHash("NESTED-7") };
+  const stale = { path: b.at("n6/AGENTS.md"), contentHash: contentHash("older") };
+  const delivery = await b.engine.compacted([kept, stale]);
+  expect(paths(b, delivery)).toEqual([
+    "repo/AGENTS.md",
+    "repo/n0/AGENTS.md",
+    "repo/n4/AGENTS.md",
+    "repo/n5/AGENTS.md",
+    "repo/n6/AGENTS.md",
+  ]);
+  expect(delivery.text).toContain("ROOT-NEW");
+  expect(delivery.text).not.toContain("NESTED-7");
+  for (const other of ["n1", "n2", "n3", "never"])
+    expect(delivery.text).toContain(`- ${b.at(other, "AGENTS.md")} (scope ${other})`);
+  expect(states(b)).toMatchObject({
+    "repo/n7/AGENTS.md": "visible",
+    "repo/n1/AGENTS.md": "path_only",
+    "repo/never/AGENTS.md": "path_only",
+  });
+  expect((await b.engine.turn("")).text).toBe("");
+  expect(paths(b, await b.engine.touched([{ path: b.at("n1/x.ts"), kind: "read" }]))).toEqual(["repo/n1/AGENTS.md"]);
+  expect((await b.engine.touched([{ path: b.at("n7/x.ts"), kind: "read" }])).text).toBe("");
+});
