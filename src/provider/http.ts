@@ -169,11 +169,16 @@ class Exchange {
         broken = error ?? new Error("the connection broke");
         break;
       }
-      if (read.done) break;
+      if (read.done) {
+        this.#finished = true;
+        break;
+      }
       if (read.value !== undefined) stream.feed(read.value);
       if (stream.overflowed) assembly.fail(failure("protocol", `${host} sent an event that is too large`, undefined, undefined));
+      // Before the last event goes out: a consumer may leave as soon as it has it.
+      if (assembly.ended) this.#linger();
       yield* assembly.drain();
-      if (assembly.ended) return this.#linger();
+      if (assembly.ended) return;
       if (decoder.finishing) this.#shorten();
     }
     if (broken === undefined && !this.#control.signal.aborted) stream.end();
