@@ -46,7 +46,14 @@ async function test(): Promise<number> {
   const work = await mkdtemp(join(tmpdir(), "thndrs-test-"));
   try {
     const report = join(work, "report.xml");
-    const flags = ["--parallel", "--only-failures", "--no-orphans", "--reporter=junit", `--reporter-outfile=${report}`];
+    const flags = [
+      "--parallel",
+      "--timeout=30000",
+      "--only-failures",
+      "--no-orphans",
+      "--reporter=junit",
+      `--reporter-outfile=${report}`,
+    ];
     const code = await run([process.execPath, "test", ...flags, ...args], { env: { ...process.env, FORCE_COLOR: undefined } });
     const text = await Bun.file(report)
       .text()
