@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { looksSecret } from "../base/child-env.ts";
 import { UserError } from "../base/user-error.ts";
 import type { Environment } from "./env.ts";
-import { writePrivateFile } from "./private-file.ts";
-import { readSettingsFile } from "./settings-file.ts";
+import { updatePrivateFile } from "./private-file.ts";
+import { type FileRead, readSettingsFile } from "./settings-file.ts";
 
 export type CredentialSource =
   | { readonly kind: "environment"; readonly variable: string }
@@ -63,8 +63,7 @@ export function keyVariable(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`;
 }
 
-async function readStored(path: string): Promise<StoredFile> {
-  const read = readSettingsFile(path);
+function storedIn(path: string, read: FileRead): StoredFile {
   if (read.kind === "absent") return { entries: new Map() };
   if (read.kind === "unreadable") return { entries: new Map(), problem: `${path} cannot be read: ${read.reason}` };
   const entries = new Map<string, Stored>();
@@ -85,9 +84,8 @@ async function readStored(path: string): Promise<StoredFile> {
   };
 }
 
-async function writeStored(path: string, entries: ReadonlyMap<string, Stored>): Promise<void> {
-  await writePrivateFile(path, `${JSON.stringify({ version: 1, credentials: Object.fromEntries(entries) }, null, 2)}\n`);
-}
+const textOf = (entries: ReadonlyMap<string, Stored>): string =>
+  `${JSON.stringify({ version: 1, credentials: Object.fromEntries(entries) }, null, 2)}\n`;
 
 /** Resolves to undefined when the keychain fails or takes longer than `ms`. */
 async function askKeychain<T>(ask: () => Promise<T>, ms: number): Promise<T | undefined> {
@@ -119,7 +117,13 @@ export function createCredentials(options: CredentialOptions): Credentials {
   const file = configHome ? join(configHome, "credentials.json") : undefined;
   const held = new Set<string>();
   const keychain = (): Keychain | null => (options.keychain === undefined ? Bun.secrets : options.keychain);
-  const read = async (): Promise<StoredFile> => (file ? readStored(file) : { entries: new Map() });
+  const read = (): StoredFile => (file ? storedIn(file, readSettingsFile(file)) : { entries: new Map() });
+  const change = (path: string, alter: (entries: Map<string, Stored>) => void): Promise<void> =>
+    updatePrivateFile(path, (now) => {
+      const entries = new Map(storedIn(path, now).entries);
+      alter(entries);
+      return textOf(entries);
+    });
   const place = (stored: Stored, path: string): CredentialSource =>
     stored.in === "keychain" ? { kind: "keychain" } : { kind: "file", path };
   const saveInKeychain = async (name: string, value: string): Promise<boolean> => {
@@ -135,7 +139,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
         held.add(given.value);
         return given.value;
       }
-      const stored = (await read()).entries.get(name);
+      const stored = read().entries.get(name);
       if (!stored) return undefined;
       const chain = keychain();
       const asked =
@@ -149,23 +153,22 @@ export function createCredentials(options: CredentialOptions): Credentials {
     async source(name, variable) {
       const given = variableValue(env, name, variable);
       if (given) return { kind: "environment", variable: given.variable };
-      const stored = (await read()).entries.get(name);
+      const stored = read().entries.get(name);
       return stored && file ? place(stored, file) : undefined;
     },
     async stored() {
-      const { entries } = await read();
+      const { entries } = read();
       return [...entries].map(([name, stored]) => ({ name, source: place(stored, file ?? "") }));
     },
     async store(name, value) {
       if (!file) throw new UserError("there is no place to keep a key: set HOME or THNDRS_HOME");
-      const { entries } = await read();
       const stored: Stored = (await saveInKeychain(name, value)) ? { in: "keychain" } : { in: "file", value };
-      await writeStored(file, new Map([...entries, [name, stored]]));
+      await change(file, (entries) => entries.set(name, stored));
       held.add(value);
       return place(stored, file);
     },
     async remove(name) {
-      const { entries } = await read();
+      const { entries } = read();
       const stored = entries.get(name);
       if (!file || !stored) return false;
       const chain = keychain();
@@ -173,7 +176,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
         const gone = await askKeychain(() => chain.delete({ service: SERVICE, name }).then(() => true), keychainTimeoutMs);
         if (!gone) throw new UserError(`the keychain does not answer, so the key of ${name} is still in it`);
       }
-      await writeStored(file, new Map([...entries].filter(([other]) => other !== name)));
+      await change(file, (entries) => entries.delete(name));
       return true;
     },
     knownValues() {
@@ -182,7 +185,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
       return [...values].filter((value) => value.length >= MIN_KNOWN_LENGTH);
     },
     async problem() {
-      return (await read()).problem;
+      return read().problem;
     },
   };
 }

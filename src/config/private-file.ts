@@ -1,6 +1,17 @@
-/** Small files of the user's own config home, written whole and readable by nobody else. Refuses: anything inside a workspace. */
+/**
+ * Small files of the user's own config home: written whole, readable by nobody else, changed by one process at a time.
+ * Refuses: anything inside a workspace.
+ */
+import { mkdir, open, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { writeOwnFile } from "../base/files.ts";
 import { UserError } from "../base/user-error.ts";
+import { type FileRead, readSettingsFile } from "./settings-file.ts";
+
+/** A lock older than this was left behind: no change takes that long. */
+const STALE_LOCK_MS = 10_000;
+const LOCK_WAIT_MS = 15_000;
+const LOCK_POLL_MS = 20;
 
 /**
  * Writes `text` whole, mode 0600, in a directory made 0700 where it is missing.
@@ -9,4 +20,41 @@ import { UserError } from "../base/user-error.ts";
 export async function writePrivateFile(path: string, text: string): Promise<void> {
   const written = await writeOwnFile(path, text, 0o600);
   if (!written.ok) throw new UserError(`${path} cannot be written: ${written.message}`);
+}
+
+async function isStale(lock: string): Promise<boolean> {
+  const found = await stat(lock).catch(() => undefined);
+  return found !== undefined && Date.now() - found.mtimeMs > STALE_LOCK_MS;
+}
+
+async function takeLock(path: string): Promise<string> {
+  const lock = `${path}.lock`;
+  const deadline = performance.now() + LOCK_WAIT_MS;
+  for (;;) {
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await (await open(lock, "wx", 0o600)).close();
+      return lock;
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+      if (code !== "EEXIST") throw new UserError(`${path} cannot be written: ${code}`);
+      if (performance.now() > deadline)
+        throw new UserError(`${path} is being changed by another thndrs; if there is none, remove ${lock}`);
+      if (await isStale(lock)) await rm(lock, { force: true });
+      else await Bun.sleep(LOCK_POLL_MS);
+    }
+  }
+}
+
+/**
+ * Reads the file, lets `change` answer with its new text, and writes that; nobody else's change is lost between the two.
+ * @throws UserError with the reason
+ */
+export async function updatePrivateFile(path: string, change: (read: FileRead) => string | Promise<string>): Promise<void> {
+  const lock = await takeLock(path);
+  try {
+    await writePrivateFile(path, await change(readSettingsFile(path)));
+  } finally {
+    await rm(lock, { force: true });
+  }
 }

@@ -6,8 +6,8 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../base/user-error.ts";
-import { writePrivateFile } from "./private-file.ts";
-import { readSettingsFile } from "./settings-file.ts";
+import { updatePrivateFile } from "./private-file.ts";
+import { type FileRead, readSettingsFile } from "./settings-file.ts";
 
 export type TrustEntry = {
   /** Real path of the trusted file. */
@@ -42,8 +42,7 @@ function isEntry(value: unknown): value is TrustEntry {
 }
 
 /** A damaged list trusts nothing; it is replaced at the next `add`. */
-async function readEntries(file: string): Promise<readonly TrustEntry[]> {
-  const read = readSettingsFile(file);
+function entriesOf(read: FileRead): readonly TrustEntry[] {
   if (read.kind !== "bytes") return [];
   try {
     const parsed: unknown = JSON.parse(new TextDecoder().decode(read.bytes));
@@ -54,9 +53,7 @@ async function readEntries(file: string): Promise<readonly TrustEntry[]> {
   }
 }
 
-async function writeEntries(file: string, trusted: readonly TrustEntry[]): Promise<void> {
-  await writePrivateFile(file, `${JSON.stringify({ version: 1, trusted }, null, 2)}\n`);
-}
+const textOf = (trusted: readonly TrustEntry[]): string => `${JSON.stringify({ version: 1, trusted }, null, 2)}\n`;
 
 /** The trust list of `configHome`; without a config home nothing is trusted and nothing can be. */
 export function openTrust(configHome: string | undefined): TrustStore {
@@ -69,7 +66,7 @@ export function openTrust(configHome: string | undefined): TrustStore {
   return {
     async state(path, bytes) {
       if (!file) return "untrusted";
-      const entries = await readEntries(file);
+      const entries = entriesOf(readSettingsFile(file));
       if (entries.length === 0) return "untrusted";
       const known = await real(path);
       const found = entries.find((entry) => entry.path === known);
@@ -77,25 +74,21 @@ export function openTrust(configHome: string | undefined): TrustStore {
       return found.hash === trustHash(bytes) ? "trusted" : "changed";
     },
     async list() {
-      return file ? readEntries(file) : [];
+      return file ? entriesOf(readSettingsFile(file)) : [];
     },
     async add(files) {
       const time = new Date().toISOString();
       const added: TrustEntry[] = [];
       for (const { path, bytes } of files) added.push({ path: await real(path), hash: trustHash(bytes), time });
       const paths = new Set(added.map((entry) => entry.path));
-      const kept = (await readEntries(needFile())).filter((entry) => !paths.has(entry.path));
-      await writeEntries(needFile(), [...kept, ...added]);
+      await updatePrivateFile(needFile(), (read) =>
+        textOf([...entriesOf(read).filter((entry) => !paths.has(entry.path)), ...added]),
+      );
     },
     async remove(match) {
-      if (!file) return [];
-      const entries = await readEntries(file);
-      const removed = entries.filter((entry) => match(entry.path));
-      if (removed.length > 0)
-        await writeEntries(
-          file,
-          entries.filter((entry) => !match(entry.path)),
-        );
+      const removed = file ? entriesOf(readSettingsFile(file)).filter((entry) => match(entry.path)) : [];
+      if (!file || removed.length === 0) return [];
+      await updatePrivateFile(file, (read) => textOf(entriesOf(read).filter((entry) => !match(entry.path))));
       return removed;
     },
   };

@@ -1,9 +1,10 @@
 /** Keys: environment, keychain, 0600 file (cli.md, Configuration; security.md 4). */
 import { expect, test } from "bun:test";
-import { chmodSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { createCredentials, type Keychain, keyVariable } from "../../src/config/credentials.ts";
 import { readEnvironment } from "../../src/config/env.ts";
+import { openTrust } from "../../src/config/trust.ts";
 import { makePlace } from "./place.ts";
 
 function memoryKeychain(): Keychain & { readonly values: Map<string, string>; asked: number } {
@@ -132,4 +133,25 @@ test("key variables and the environment copy", () => {
   const env = readEnvironment();
   expect(Object.isFrozen(env)).toBe(true);
   expect(env.PATH).toBe(process.env.PATH);
+});
+
+test("many at once: no key and no trust is lost", async () => {
+  using place = makePlace();
+  const names = Array.from({ length: 12 }, (_, index) => `provider-${index}`);
+  const options = { env: {}, configHome: place.home, keychain: null };
+  await Promise.all(names.map((name) => createCredentials(options).store(name, `secret-of-${name}`)));
+  const stored = await createCredentials(options).stored();
+  expect(stored.map((item) => item.name).sort()).toEqual(names.toSorted());
+  const files = names.map((name) => place.write(join(place.root, name), name));
+  await Promise.all(files.map((path) => openTrust(place.home).add([{ path, bytes: Buffer.from(path) }])));
+  expect(await openTrust(place.home).list()).toHaveLength(12);
+  expect(readdirSync(place.home).sort()).toEqual(["credentials.json", "trust.json"]);
+});
+
+test("a lock left behind by a killed process is taken over", async () => {
+  using place = makePlace();
+  const lock = place.write(join(place.home, "credentials.json.lock"), "");
+  utimesSync(lock, new Date(0), new Date(0));
+  await createCredentials({ env: {}, configHome: place.home, keychain: null }).store("a", "secret-of-a");
+  expect(readdirSync(place.home)).toEqual(["credentials.json"]);
 });
