@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
+import { cleanTitle } from "../session/title.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import { createRecorder } from "./recorder.ts";
@@ -40,16 +41,6 @@ export type OpenedSession = {
 };
 
 const NOTHING = { history: [], turns: 0, sources: [] } as const;
-
-/** First line of the first prompt, cleaned, 80 characters (sessions.md). */
-export function titleOf(prompt: string): string {
-  const line = prompt.split("\n").find((text) => text.trim() !== "") ?? "";
-  const clean = line
-    .replace(/[\p{Cc}\p{Cf}]/gu, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-  return [...clean].slice(0, 80).join("").trim();
-}
 
 /** @throws UserError when the session to resume does not exist or another process writes it. */
 export async function openSession(request: SessionRequest): Promise<OpenedSession> {
@@ -104,7 +95,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       session_id: id,
       cwd: workspace.cwd,
       workspace: workspace.root,
-      title: redact(titleOf(prompt)),
+      title: cleanTitle(redact(prompt)),
       provider: request.provider,
       model: request.model,
       websearch: loaded.config.web.search,
