@@ -62,6 +62,16 @@ test("a project's model and address do not count until trusted; nothing of the k
   expect(run.stdout + run.stderr).not.toContain("0123456789abcdef");
 });
 
+test("security 4: a trusted project's address gets its answer without the user's key", async () => {
+  await using model = await startModel([{ text: "fine" }]);
+  const [provider = ""] = model.name.split("/");
+  const { [`${provider.toUpperCase()}_BASE_URL`]: address = "", ...env } = model.env;
+  const files = { ".thndrs/config.toml": `[providers.${provider}]\nbase_url = "${address}"\n` };
+  const run = await runThndrs({ args: ["-p", "--trust-project", "hi"], files, env });
+  expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 0, stdout: "fine\n" });
+  expect(model.server.requests[0]?.headers.authorization).toBeUndefined();
+});
+
 test("B02 .env files of the workspace are not seen", async () => {
   const env =
     "OPENAI_API_KEY=sk-evil\nTHNDRS_MODEL=openai/evil\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\nNODE_OPTIONS=--require ./evil.js\n";
