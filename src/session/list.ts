@@ -27,6 +27,8 @@ const HEAD_BYTES = 8 * 1024;
 const TAIL_BYTES = 16 * 1024;
 /** A prompt or configuration may fill the head: then more of it is read, up to here. */
 const HEAD_LIMIT = 256 * 1024;
+/** The same for a last record that fills the tail. */
+const TAIL_LIMIT = 1024 * 1024;
 
 /** Ids of the session files in `dir`, in name order; a missing directory has none. Links and other non-files are left out. */
 export function sessionIds(dir: string): string[] {
@@ -108,8 +110,10 @@ function describe(fd: number, id: string, path: string, size: number): SessionSu
     headBytes = HEAD_LIMIT;
     readHead(readAt(fd, 0, Math.min(size, headBytes)), facts);
   }
-  const tailStart = Math.max(0, size - TAIL_BYTES);
-  readTail(readAt(fd, tailStart, size - tailStart), tailStart === 0, facts);
+  for (const window of [TAIL_BYTES, TAIL_LIMIT]) {
+    const start = Math.max(0, size - window);
+    if (readTail(readAt(fd, start, size - start), start === 0, facts) || start === 0) break;
+  }
   return {
     id,
     path,
@@ -173,8 +177,8 @@ function readHead(bytes: Buffer, facts: Facts): void {
   }
 }
 
-/** The last valid record's time, and the last title given in the tail. */
-function readTail(bytes: Buffer, whole: boolean, facts: Facts): void {
+/** The last valid record's time, and the last title given in the tail. False when it holds no whole record. */
+function readTail(bytes: Buffer, whole: boolean, facts: Facts): boolean {
   let found = false;
   for (let end = bytes.length; end > 0; ) {
     const newline = bytes.lastIndexOf(10, end - 1);
@@ -190,10 +194,11 @@ function readTail(bytes: Buffer, whole: boolean, facts: Facts): void {
       found = true;
       if (record.type === "session_renamed") {
         facts.renamed = record.text("title");
-        return;
+        return true;
       }
     }
   }
+  return found;
 }
 
 type LooseRecord = { readonly type: string; readonly time: string; readonly text: (field: string) => string };

@@ -1,0 +1,23 @@
+/** Where the sessions of this command are, and how their texts are made safe to show. Shared by `sessions` and `usage`. */
+import { join } from "node:path";
+import { redact } from "../base/redact.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { createCredentials } from "../config/credentials.ts";
+import { loadConfig } from "../config/load.ts";
+import type { CommandContext } from "./command.ts";
+
+export type SessionPlace = {
+  /** Absolute. */
+  readonly dir: string;
+  readonly redact: (text: string) => string;
+};
+
+export async function openSessionPlace({ env, flags, cwd }: CommandContext): Promise<SessionPlace> {
+  const { root } = await openWorkspace(cwd);
+  const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
+  const exact = createCredentials({ env, configHome: loaded.homes.config }).knownValues();
+  return {
+    dir: loaded.config.sessionDir ?? join(root, ".thndrs", "sessions"),
+    redact: (text) => redact(text, { exact }),
+  };
+}

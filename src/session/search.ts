@@ -1,0 +1,60 @@
+/** Searches the words of sessions: prompts, answers, summaries, titles, tool arguments and outputs, paths. Case-insensitive. */
+import { describeRecord } from "./describe.ts";
+import type { SessionSummary } from "./list.ts";
+import { newTally, readRecords } from "./read.ts";
+import type { RecordType } from "./records.ts";
+
+export type SearchHit = {
+  readonly session: SessionSummary;
+  /** Matching records. */
+  readonly count: number;
+  /** The first match with some words around it. */
+  readonly seq: number;
+  readonly type: string;
+  readonly snippet: string;
+};
+
+const SEARCHED: ReadonlySet<RecordType> = new Set<RecordType>([
+  "user",
+  "assistant_finished",
+  "compaction",
+  "session_meta",
+  "session_renamed",
+  "tool_started",
+  "tool_finished",
+  "file_write",
+  "failed",
+]);
+const AROUND = 60;
+
+/** The session's first match and the number of matching records; undefined when there is none. */
+export async function searchSession(
+  session: SessionSummary,
+  text: string,
+  redact: (text: string) => string,
+  signal?: AbortSignal,
+): Promise<SearchHit | undefined> {
+  const needle = text.toLowerCase();
+  let first: { seq: number; type: string; snippet: string } | undefined;
+  let count = 0;
+  const options = { only: SEARCHED, ...(signal === undefined ? {} : { signal }) };
+  for await (const batch of readRecords(session.path, newTally(), options)) {
+    for (const read of batch) {
+      if (!read.known) continue;
+      // Redacted first: a search must not confirm what a stored secret begins with.
+      const words = redact(describeRecord(read.record));
+      const at = words.toLowerCase().indexOf(needle);
+      if (at === -1) continue;
+      count++;
+      first ??= { seq: read.record.seq, type: read.record.type, snippet: around(words, at, text.length) };
+    }
+  }
+  return first === undefined ? undefined : { session, count, ...first };
+}
+
+function around(words: string, at: number, length: number): string {
+  const start = Math.max(0, at - AROUND);
+  const end = Math.min(words.length, at + length + AROUND);
+  const cut = words.slice(start, end).toWellFormed().replace(/\s+/g, " ").trim();
+  return `${start > 0 ? "…" : ""}${cut}${end < words.length ? "…" : ""}`;
+}
