@@ -22,6 +22,8 @@ export function detectEngines(path: string | undefined, root: string): Engines {
     ?.split(delimiter)
     .filter((directory) => !isInside(directory, root))
     .join(delimiter);
+  // An empty value would mean the system's standard places.
+  if (outside === "" && path !== "") return { rg: undefined, fd: undefined, find: undefined };
   const locate = (name: string): string | undefined => {
     const found = findExecutable(name, outside);
     return found !== undefined && !isInside(realOf(found), root) ? found : undefined;
