@@ -43,6 +43,18 @@ test("topics name no flag that does not exist", () => {
   }
 });
 
+test("topics miss no flag and no command that exists", () => {
+  const text = all.map(([, topic]) => topic).join("\n");
+  // Described with the rooms they belong to.
+  const elsewhere = new Set(["mcp", "acp", "skills"]);
+  const flags = FLAGS.filter((flag) => !flag.on?.every((command) => elsewhere.has(command)));
+  const missing = [
+    ...flags.filter((flag) => !new RegExp(`--${flag.name}(?![\\w-])`).test(text)).map((flag) => `--${flag.name}`),
+    ...COMMANDS.filter(({ name }) => !elsewhere.has(name) && !text.includes(`thndrs ${name}`)).map(({ name }) => name),
+  ];
+  expect(missing).toEqual([]);
+});
+
 test("commands shown in topics parse", () => {
   let seen = 0;
   for (const [topic, text] of all) {
