@@ -53,11 +53,14 @@ async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
   }
 }
 
-function tryUnlink(directory: HeldDirectory, name: string): void {
+/** True when the name is not there any more. */
+function tryUnlink(directory: HeldDirectory, name: string): boolean {
   try {
     unlinkSync(directory.at(name));
-  } catch {
-    // Already renamed, or the directory has become unusable: the note or the sweep by name finds it later.
+    return true;
+  } catch (error) {
+    // Else the directory has become unusable: the note stays, and the next start tries again.
+    return errnoOf(error) === "ENOENT";
   }
 }
 
@@ -81,8 +84,8 @@ async function throughTemp(
   const { directory, root } = target;
   const step = options.onStep ?? (() => {});
   const temp = tempName();
-  const forget = root === undefined ? undefined : noteTemp(root, directory.path, temp);
-  if (forget === undefined) sweepDirectory(directory);
+  const note = root === undefined ? undefined : noteTemp(root, directory.path, temp);
+  if (note === undefined) sweepDirectory(directory);
   try {
     step("noted");
     const handle = await open(directory.at(temp), NEW_FILE, mode);
@@ -105,8 +108,9 @@ async function throughTemp(
     await directory.sync();
     step("settled");
   } finally {
-    tryUnlink(directory, temp);
-    forget?.();
+    const gone = tryUnlink(directory, temp);
+    if (gone) note?.forget();
+    note?.close();
     step("forgotten");
   }
 }

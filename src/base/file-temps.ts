@@ -70,14 +70,24 @@ function attempt(action: () => void): void {
   }
 }
 
+/** A note on the disk. It outlives the process unless it is forgotten. */
+export type TempNote = {
+  /** Takes the note back: the temporary file is gone. */
+  forget(): void;
+  close(): void;
+};
+
 /**
- * Notes that `name` is about to be made in `directory`. Returns what takes the note back. Undefined when no note can be kept
- * (the root is not writable, `.thndrs` is a link): the install goes on without.
+ * Notes that `name` is about to be made in `directory`. Undefined when no note can be kept (the root is not writable, `.thndrs` is
+ * a link): the install goes on without.
  */
-export function noteTemp(root: string, directory: string, name: string): (() => void) | undefined {
+export function noteTemp(root: string, directory: string, name: string): TempNote | undefined {
   const below = relative(root, directory);
   if (isAbsolute(below) || below.split(sep)[0] === "..") return undefined;
   const held: HeldDirectory[] = [];
+  const close = () => {
+    for (const one of held) one.close();
+  };
   try {
     const top = holdDirectory(root);
     held.push(top);
@@ -88,17 +98,17 @@ export function noteTemp(root: string, directory: string, name: string): (() => 
     const notes = holdChild(state, NOTES_DIRECTORY);
     held.push(notes);
     writeFileSync(notes.at(name), below, { flag: "wx", mode: 0o600 });
-    return () => {
+    const forget = () => {
       attempt(() => unlinkSync(notes.at(name)));
       // Fails, as it should, while another install is noted or something else is kept there.
       attempt(() => {
         rmdirSync(state.at(NOTES_DIRECTORY));
         rmdirSync(top.at(STATE_DIRECTORY));
       });
-      for (const one of held) one.close();
     };
+    return { forget, close };
   } catch {
-    for (const one of held) one.close();
+    close();
     return undefined;
   }
 }

@@ -252,6 +252,38 @@ describe("W06 swaps between check and use", () => {
     expect(readFileSync(dir.at("out/keep"), "utf8")).toBe("outside\n");
   });
 
+  test("W06 on a platform without /proc the path is proved again before each use", async () => {
+    const script = `
+      Object.defineProperty(process, "platform", { value: "darwin" });
+      const { createFile, installFile, readSafe } = await import(${JSON.stringify(join(import.meta.dir, "../../src/base/files.ts"))});
+      const { openWorkspace } = await import(${JSON.stringify(join(import.meta.dir, "../../src/base/workspace.ts"))});
+      const { renameSync, symlinkSync, readdirSync, rmSync } = await import("node:fs");
+      const [root, out] = process.argv.slice(1);
+      const workspace = await openWorkspace(root);
+      const path = async (name) => (await workspace.resolve(name)).path;
+      const reasons = [];
+      const say = (result) => reasons.push(result.ok ? "ok" : result.reason);
+      const swap = () => { renameSync(root + "/d", root + "/d.real"); symlinkSync(out, root + "/d"); };
+      say(await createFile(workspace, await path("d/n"), Buffer.from("x")));
+      const original = await readSafe(await path("d/f"), { maxBytes: 100 });
+      const [file, fresh] = [await path("d/f"), await path("d/m")];
+      say(await installFile(workspace, file, original, Buffer.from("x"), { onStep: (step) => step === "synced" && swap() }));
+      say(await createFile(workspace, fresh, Buffer.from("x")));
+      say(await readSafe(file, { maxBytes: 100 }));
+      rmSync(root + "/d");
+      renameSync(root + "/d.real", root + "/d");
+      console.log(JSON.stringify(reasons));
+    `;
+    const child = Bun.spawnSync([process.execPath, "-e", script, root, dir.at("out")]);
+    expect(child.stderr.toString()).toBe("");
+    expect(JSON.parse(child.stdout.toString())).toEqual(["ok", "escaped", "escaped", "escaped"]);
+    expect(names(dir.at("out"))).toEqual(["keep"]);
+    // The temporary file could not be reached while the directory was elsewhere; its note brings the next start to it.
+    await openWorkspace(root);
+    expect(names()).toEqual(["d", "d/f", "d/n"]);
+    expect(text("d/f")).toBe("old\n");
+  });
+
   test("W06 500 creations and reads against a process that swaps without rest", async () => {
     symlinkSync(dir.at("out"), join(root, "link"));
     writeFileSync(dir.at("out/f"), "outside\n");
