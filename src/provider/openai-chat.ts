@@ -61,13 +61,12 @@ function chatMessage(message: Message, model: string, quirks: ChatQuirks): strin
     return `{"role":"tool","tool_call_id":${wireId(message.callId)},"content":${literal(resultText(message.text))}}`;
   const state = chatState(message, model);
   const parts = ['"role":"assistant"', `"content":${isBlank(message.text) ? "null" : literal(message.text)}`];
-  const reasoning =
-    state.fields ?? (quirks.wantsReasoning && message.calls.length > 0 ? { reasoning_content: message.reasoning ?? "" } : {});
+  const reasoning = state.fields ?? (message.calls.length > 0 ? reasoningText(message, quirks) : {});
   for (const [name, value] of Object.entries(reasoning))
     parts.push(`${JSON.stringify(name)}:${JSON.stringify(wellFormed(value))}`);
   if (message.calls.length > 0) {
-    const calls = message.calls.map((call) => {
-      const extra = state.extras.get(call.id);
+    const calls = message.calls.map((call, index) => {
+      const extra = state.extras.get(call.id) ?? (index === 0 && state.extras.size === 0 ? quirks.foreignCall : undefined);
       const tail = extra === undefined ? "" : `,"extra_content":${JSON.stringify(wellFormed(extra))}`;
       const fn = `{"name":${literal(call.name)},"arguments":${literal(argumentsObject(call.arguments))}}`;
       return `{"id":${wireId(call.id)},"type":"function","function":${fn}${tail}}`;
@@ -75,6 +74,12 @@ function chatMessage(message: Message, model: string, quirks: ChatQuirks): strin
     parts.push(`"tool_calls":[${calls.join(",")}]`);
   }
   return `{${parts.join(",")}}`;
+}
+
+/** Reasoning without private state: after a resume, or made by another model. */
+function reasoningText(message: AssistantMessage, quirks: ChatQuirks): Readonly<Record<string, string>> {
+  if (quirks.reasoning === "demanded") return { reasoning_content: message.reasoning ?? "" };
+  return quirks.reasoning === "welcome" && message.reasoning !== undefined ? { reasoning_content: message.reasoning } : {};
 }
 
 /** Reasoning fields and per-call extras the same model sent with this message. */

@@ -16,8 +16,10 @@ export type ChatQuirks = {
   readonly schema: "never" | "alone" | "always";
   /** Call ids must be nine letters or digits. */
   readonly shortIds: boolean;
-  /** Rejects a tool-calling history without `reasoning_content`. */
-  readonly wantsReasoning: boolean;
+  /** Wants `reasoning_content` in a tool-calling history: demanded even when empty, where there is some, or rejected. */
+  readonly reasoning: "demanded" | "welcome" | "unknown";
+  /** What a call needs that has no private data of this server's (it comes from a resumed session or another model). */
+  readonly foreignCall?: unknown;
   readonly effort: (effort: ReasoningEffort) => Readonly<Record<string, unknown>>;
 };
 
@@ -36,7 +38,7 @@ const BASE: ChatQuirks = {
   cacheKey: false,
   schema: "alone",
   shortIds: false,
-  wantsReasoning: false,
+  reasoning: "unknown",
   effort: (effort) => ({ reasoning_effort: PLAIN_EFFORT[effort] }),
 };
 
@@ -54,7 +56,7 @@ const BY_NAME: Readonly<Record<string, Partial<ChatQuirks>>> = {
   },
   deepseek: {
     schema: "never",
-    wantsReasoning: true,
+    reasoning: "demanded",
     effort: (effort) =>
       effort === "none"
         ? { thinking: { type: "disabled" } }
@@ -62,12 +64,18 @@ const BY_NAME: Readonly<Record<string, Partial<ChatQuirks>>> = {
   },
 };
 
-/** Models that want their reasoning text back, whoever serves them (P15). */
+/** Models that want their reasoning text back (P15), and servers that reject the field whatever the model. */
 const WANTS_REASONING = /deepseek|kimi|mimo/i;
+const STRICT_SERVERS: ReadonlySet<string> = new Set(["openai", "groq", "cerebras", "mistral"]);
+/** Gemini 3 and later reject calls without a signature; this value is documented for histories made elsewhere. */
+const FOREIGN_SIGNATURE = { google: { thought_signature: "skip_thought_signature_validator" } };
 
 export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
-  const quirks = { ...BASE, ...BY_NAME[presetOf(settings)] };
-  return WANTS_REASONING.test(model) ? { ...quirks, wantsReasoning: true } : quirks;
+  const preset = presetOf(settings);
+  const quirks = { ...BASE, ...BY_NAME[preset] };
+  if (preset === "gemini" && /gemini-(?:[3-9]|\d\d)/.test(model)) return { ...quirks, foreignCall: FOREIGN_SIGNATURE };
+  if (quirks.reasoning !== "unknown" || STRICT_SERVERS.has(settings.name)) return quirks;
+  return WANTS_REASONING.test(model) ? { ...quirks, reasoning: "welcome" } : quirks;
 }
 
 /** A provider under another name but at a known address has the same quirks. */

@@ -72,9 +72,11 @@ export async function* withRetry(
 function planRetry(failed: ProviderFailure, tries: number, options: RetryOptions): number | ProviderFailure {
   const { maxTries, capMs, maxRetryAfterMs } = options.settings;
   const asked = failed.retryAfterMs;
-  if (asked !== undefined && asked > maxRetryAfterMs)
+  const retryable = RETRYABLE.has(failed.class);
+  // A spent quota is not waited for, but a person wants to know when it is free again.
+  if (asked !== undefined && asked > maxRetryAfterMs && (retryable || failed.class === "quota"))
     return { ...failed, message: `${failed.message} (${freeAgain(asked, options.now())})` };
-  if (!RETRYABLE.has(failed.class)) return failed;
+  if (!retryable) return failed;
   if (tries >= maxTries) return tries === 1 ? failed : { ...failed, message: `${failed.message} (gave up after ${tries} tries)` };
   if (asked !== undefined && asked > 0) return asked;
   return Math.round(options.random() * Math.min(capMs, BASE_MS * 2 ** (tries - 1)));

@@ -337,6 +337,14 @@ test("chat: usage in a last frame with empty choices is read, a missing [DONE] a
   expect([broken.stop, broken.usage]).toEqual(["end", undefined]);
 });
 
+test("responses: the error event carries its code at the top", async () => {
+  const frame = `event: error\ndata: ${JSON.stringify({ type: "error", code: "rate_limit_exceeded", message: "slow down", param: null })}\n\n`;
+  expect((await faultOf("responses", { chunks: encode(frame) })).failure).toMatchObject({
+    class: "rate_limit",
+    message: "mock.test reported an error: slow down",
+  });
+});
+
 test("responses: a failed response carries its class; a closing event alone is enough", async () => {
   const failed = (code: string) =>
     `data: ${JSON.stringify({ type: "response.failed", response: { error: { code, message: "m" } } })}\n\n`;

@@ -305,13 +305,23 @@ test("P15 chat: reasoning is echoed in the field it came in, absent where there 
     { role: "assistant", text: "", reasoning: "kept", calls: [call("a", "run_shell")] },
     result("a", "1"),
   ];
-  const bodyFor = async (name: string) => {
+  const bodyFor = async (name: string, model = "mock") => {
     const get = memoryFetch({ chunks: encode(wireFrames("chat", { text: "x" }).join("")) });
-    await collect(testProvider(settingsFor("chat", MOCK, { name }), { fetch: get }), requestOf(resumed, { tools }));
+    await collect(testProvider(settingsFor("chat", MOCK, { name }), { fetch: get }), requestOf(resumed, { tools, model }));
     return JSON.parse(get.bodies[0] ?? "").messages[2];
   };
   expect((await bodyFor("deepseek")).reasoning_content).toBe("kept");
   expect("reasoning_content" in (await bodyFor("groq"))).toBe(false);
+  expect("reasoning_content" in (await bodyFor("groq", "moonshotai/kimi-k2"))).toBe(false);
+  expect((await bodyFor("mock", "deepseek-v4")).reasoning_content).toBe("kept");
+  expect("reasoning_content" in (await bodyFor("mock"))).toBe(false);
+  // Gemini 3 rejects calls without a signature; 2.5 knows none.
+  const signature = (message: { tool_calls: { extra_content?: { google: object } }[] }) =>
+    message.tool_calls[0]?.extra_content?.google;
+  expect(signature(await bodyFor("gemini", "gemini-3.6-flash"))).toEqual({
+    thought_signature: "skip_thought_signature_validator",
+  });
+  expect(signature(await bodyFor("gemini", "gemini-2.5-flash"))).toBeUndefined();
 });
 
 test("chat: data a server attached to a call (thought signatures) and reasoning details come back", async () => {

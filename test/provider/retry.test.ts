@@ -94,6 +94,11 @@ test("P12 a wait beyond five minutes ends at once and names the time", async () 
   expect(quota.said.failure?.message).toContain("12 h, at 2026-12-01 00:00 UTC");
 });
 
+test("a date in a refusal is not mistaken for a wait", async () => {
+  const { said } = await run([busy(400, {}, "unknown field; your plan renews in 30 days")]);
+  expect(said.failure?.message).toEndWith("answered 400: unknown field; your plan renews in 30 days");
+});
+
 test("P12 a cancel ends the wait at once", async () => {
   const server = await startLoopback([busy(429, { "retry-after": "200" })]);
   const control = new AbortController();
