@@ -36,19 +36,6 @@ export function createRecordReader(take: (record: RawRecord) => void): RecordRea
   let heldBytes = 0;
   let long: LongRecord | undefined;
 
-  const endRecord = (last: Buffer): void => {
-    if (long !== undefined) {
-      long.push(last);
-      const record = long.finish();
-      long = undefined;
-      if (record !== undefined) take(record);
-      return;
-    }
-    const bytes = held.length === 0 ? last : Buffer.concat([...held, last]);
-    held = [];
-    heldBytes = 0;
-    if (bytes.length > 0) take({ kind: "whole", bytes });
-  };
   const hold = (piece: Buffer): void => {
     if (long !== undefined) {
       long.push(piece);
@@ -61,6 +48,19 @@ export function createRecordReader(take: (record: RawRecord) => void): RecordRea
     for (const part of held) long.push(part);
     held = [];
     heldBytes = 0;
+  };
+  const endRecord = (last: Buffer): void => {
+    if (long === undefined && heldBytes + last.length <= MAX_RECORD_BYTES) {
+      const bytes = held.length === 0 ? last : Buffer.concat([...held, last]);
+      held = [];
+      heldBytes = 0;
+      if (bytes.length > 0) take({ kind: "whole", bytes });
+      return;
+    }
+    hold(last);
+    const record = long?.finish();
+    long = undefined;
+    if (record !== undefined) take(record);
   };
   return {
     push(chunk) {
