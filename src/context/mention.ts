@@ -5,7 +5,6 @@ import { findRegions } from "./regions.ts";
 /** A pasted log is no list of paths to look after: only this much of a prompt is read, from both ends. */
 const MAX_CHARS = 128 * 1024;
 const MAX_PATHS = 2000;
-const MAX_TOKEN_CHARS = 4096;
 
 /** A longer word is no path that a person wrote. */
 const MAX_TOKEN = 1024;

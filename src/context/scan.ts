@@ -39,9 +39,12 @@ const REACH = 300;
 
 type Match = { readonly kind: ScanKind; readonly start: number; readonly end: number };
 
-function indexByFirstWord(rules: readonly PhraseRule[]): Map<string, PhraseRule[]> {
+/** Rules by first word; only those whose every step has a word in the text: of most texts that leaves none. */
+function rulesFor(rules: readonly PhraseRule[], words: readonly Word[]): Map<string, PhraseRule[]> {
+  const present = new Set(words.map((word) => word.text));
   const index = new Map<string, PhraseRule[]>();
   for (const rule of rules) {
+    if (!rule.steps.every((step) => step.any.values().some((word) => present.has(word)))) continue;
     for (const word of rule.steps[0]?.any ?? []) {
       const there = index.get(word);
       if (there) there.push(rule);
@@ -109,7 +112,7 @@ function lineMatches(text: string, matches: Match[]): void {
 function inComments(words: readonly Word[], regions: readonly Region[], matches: readonly Match[]): Match[] {
   const comments = regions.filter((region) => region.kind === "comment");
   if (comments.length === 0) return [...matches];
-  const rules = indexByFirstWord(COMMENT_PHRASES);
+  const rules = rulesFor(COMMENT_PHRASES, words);
   const found: Match[] = [];
   phraseMatches(words, rules, found);
   const hidden = found.filter((match) => regionOf(comments, match) !== undefined);
@@ -164,7 +167,7 @@ export function scanText(source: string): Scan {
   const text = foldForMatching(cleaned.text);
   const words = splitWords(text);
   const matches: Match[] = [];
-  phraseMatches(words, indexByFirstWord(PHRASES), matches);
+  phraseMatches(words, rulesFor(PHRASES, words), matches);
   credentialMatches(text, words, matches);
   uploadMatches(text, matches);
   hiddenMatches(text, matches);

@@ -13,6 +13,7 @@ export type Word = {
 
 const WORDS = /[\p{L}\p{N}]+(?:'[\p{L}]+)*/gu;
 const BREAK = /[.!?;]["')\]*_`]*\s|\n[\s>]*\n|\n[\s>]*(?:[-*+]\s|#|\|)|\|/;
+const PIPE = 0x7c;
 /** Between two words further apart than this there is no phrase. */
 const MAX_GAP = 200;
 /** Characters that are not drawn, beyond those removed from the text itself. */
@@ -32,8 +33,10 @@ export function splitWords(text: string): Word[] {
   let last = 0;
   for (const found of text.matchAll(WORDS)) {
     const start = found.index;
-    const far = start - last > MAX_GAP;
-    words.push({ text: found[0], start, end: start + found[0].length, breaks: far || BREAK.test(text.slice(last, start)) });
+    const gap = start - last;
+    // Most words stand one blank apart.
+    const breaks = gap === 1 ? text.charCodeAt(last) === PIPE : gap > MAX_GAP || BREAK.test(text.slice(last, start));
+    words.push({ text: found[0], start, end: start + found[0].length, breaks });
     last = start + found[0].length;
   }
   return words;
