@@ -6,7 +6,7 @@
 import { accessSync, constants, linkSync, renameSync, unlinkSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { errnoOf, FileProblem } from "./file-problem.ts";
-import { type FileVersion, type ReadFile, sameVersion, versionOf } from "./file-read.ts";
+import { demandRegular, type FileVersion, type ReadFile, sameVersion, versionOf } from "./file-read.ts";
 import { noteTemp, sweepDirectory, tempName } from "./file-temps.ts";
 import type { HeldDirectory } from "./held-directory.ts";
 
@@ -216,12 +216,21 @@ async function writeExclusively(directory: HeldDirectory, name: string, data: Ui
   }
 }
 
-/** Puts a file of thndrs' own in place with exactly `mode`, whatever was there before. */
+/** A device, a FIFO or a directory is not replaced by a file, least of all by root; nor is what its owner protected. */
+function demandReplaceable(target: Target): void {
+  const found = target.directory.look(target.name);
+  if (found === undefined) return;
+  demandRegular(found);
+  demandWritable(target, versionOf(found));
+}
+
+/** Puts a file of thndrs' own in place with exactly `mode`, instead of nothing or of an older regular file. */
 export async function putThroughTemp(target: Target, data: Uint8Array, mode: number, options: InstallOptions): Promise<void> {
+  demandReplaceable(target);
   await throughTemp(target, data, 0o600, options, {
     dress: (handle) => handle.chmod(mode),
     commit: (temp) => {
-      if (target.directory.look(target.name)?.isDirectory() === true) throw new FileProblem("directory", "it is a directory");
+      demandReplaceable(target);
       renameSync(target.directory.at(temp), target.directory.at(target.name));
     },
   });

@@ -80,7 +80,8 @@ function kindOf(stat: BigIntStats): string {
   return stat.isSymbolicLink() ? "a symbolic link" : "something else";
 }
 
-function demandRegular(stat: BigIntStats): void {
+/** @throws FileProblem `directory` or `not_regular` */
+export function demandRegular(stat: BigIntStats): void {
   if (stat.isFile()) return;
   if (stat.isDirectory()) throw new FileProblem("directory", "it is a directory");
   throw new FileProblem("not_regular", `it is not a regular file but ${kindOf(stat)}`);

@@ -440,6 +440,18 @@ describe("files of our own", () => {
     expect(readdirSync(dir.at("home/.config/thndrs"))).toEqual(["config.toml"]);
   });
 
+  test("a device, a FIFO or a protected file is not replaced, whoever we are", async () => {
+    Bun.spawnSync(["mkfifo", dir.at("pipe")]);
+    symlinkSync(dir.at("pipe"), dir.at("to-pipe"));
+    writeFileSync(dir.at("protected"), "old", { mode: 0o444 });
+    for (const name of ["pipe", "to-pipe"]) {
+      expect(await writeOwnFile(dir.at(name), "x")).toMatchObject({ ok: false, reason: "not_regular" });
+    }
+    expect(await writeOwnFile(dir.at("protected"), "x")).toMatchObject({ ok: false, reason: "denied" });
+    expect(lstatSync(dir.at("pipe")).isFIFO()).toBe(true);
+    expect(readFileSync(dir.at("protected"), "utf8")).toBe("old");
+  });
+
   test("a link is kept and its target written; a dangling one or a directory is refused", async () => {
     mkdirSync(dir.at("dotfiles"));
     writeFileSync(dir.at("dotfiles/config"), "old");
