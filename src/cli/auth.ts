@@ -5,6 +5,7 @@ import { visible } from "../ui/sanitize.ts";
 import { readStdin, stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
 import { describeSource, findProvider, openEndpoints } from "./endpoints.ts";
+import { signalExit } from "./signal-exit.ts";
 
 const MAX_KEY_BYTES = 16_384;
 
@@ -16,15 +17,16 @@ export function keyProblem(value: string): string | undefined {
 }
 
 /** Asks on the terminal without showing what is typed; undefined when the person gave up. */
-export async function askForKey(message: string): Promise<string | undefined> {
+export async function askForKey(message: string, signal: AbortSignal): Promise<string | undefined> {
   // Lazy door: only this question needs clack.
   const { isCancel, password } = await import("@clack/prompts");
-  const answer = await password({ message, validate: (value) => keyProblem((value ?? "").trim()) });
+  const answer = await password({ message, signal, validate: (value) => keyProblem((value ?? "").trim()) });
   return isCancel(answer) ? undefined : answer.trim();
 }
 
-async function pipedKey(context: CommandContext, name: string): Promise<string> {
+async function pipedKey(context: CommandContext, name: string): Promise<string | undefined> {
   const read = await readStdin({ mode: "require", hasPrompt: false, waitMs: 0, maxBytes: MAX_KEY_BYTES, signal: context.signal });
+  if (context.signal.aborted) return undefined;
   const value = (read.text ?? "").trim();
   const problem = keyProblem(value);
   if (problem) throw new UserError(`${problem}: echo "$KEY" | thndrs login ${name}, or run it on a terminal to be asked`);
@@ -48,8 +50,8 @@ export async function runLogin(context: CommandContext): Promise<ExitCode> {
   const endpoints = await openEndpoints(context);
   const settings = findProvider(endpoints, name);
   if (settings.apiKeyEnv === undefined) throw new UserError(`${name} needs no key: it runs on this machine`);
-  const key = stdinKind() === "terminal" ? await askForKey(`Key for ${name}`) : await pipedKey(context, name);
-  if (key === undefined) return EXIT.sigint;
+  const key = stdinKind() === "terminal" ? await askForKey(`Key for ${name}`, context.signal) : await pipedKey(context, name);
+  if (key === undefined) return signalExit(context.signal) ?? EXIT.sigint;
   const source = await endpoints.credentials.store(name, key);
   const { stdout, stderr } = context.output;
   stdout.line(`the key of ${name} is stored: ${visible(describeSource(source))}`);

@@ -18,6 +18,7 @@ import {
 } from "./doctor-checks.ts";
 import { showReport } from "./doctor-text.ts";
 import { describeSource, joinEndpoints } from "./endpoints.ts";
+import { signalExit } from "./signal-exit.ts";
 
 /** The configuration, or why it cannot be read: doctor goes on with the defaults. */
 async function loadOrExplain(
@@ -77,5 +78,5 @@ export async function runDoctor(context: CommandContext): Promise<ExitCode> {
   const checked = await examine(context);
   if (context.flags.json) context.output.stdout.line(JSON.stringify(checked, null, 2));
   else showReport(checked, context.output.stdout);
-  return checked.blocking_issues.length === 0 ? EXIT.ok : EXIT.usage;
+  return signalExit(context.signal) ?? (checked.blocking_issues.length === 0 ? EXIT.ok : EXIT.usage);
 }

@@ -8,6 +8,7 @@ import type { ProviderSettings } from "../types/settings.ts";
 import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 import { type Endpoints, findProvider, openEndpoints } from "./endpoints.ts";
+import { signalExit } from "./signal-exit.ts";
 
 const LIST_TIMEOUT_MS = 15_000;
 
@@ -107,5 +108,5 @@ export async function runModels(context: CommandContext): Promise<ExitCode> {
   const { stderr } = context.output;
   for (const [name, message] of failures) stderr.line(`thndrs: warning: ${name}: ${visible(message)}`);
   if (shown.length < rows.length) stderr.line(`thndrs: ${rows.length - shown.length} more (raise --limit)`);
-  return failures.length === answers.length ? EXIT.failed : EXIT.ok;
+  return signalExit(context.signal) ?? (failures.length === answers.length ? EXIT.failed : EXIT.ok);
 }

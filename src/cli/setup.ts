@@ -19,6 +19,7 @@ import { askForKey } from "./auth.ts";
 import type { CommandContext } from "./command.ts";
 import { describeSource, type Endpoints, openEndpoints } from "./endpoints.ts";
 import { askEndpoint } from "./models.ts";
+import { signalExit } from "./signal-exit.ts";
 
 const TRY_TIMEOUT_MS = 30_000;
 /** More models than this are not offered as a list; the id is typed. */
@@ -45,6 +46,7 @@ async function chooseProvider(session: Session): Promise<ProviderSettings | unde
   );
   const sorted = [...found.filter((entry) => entry.ready), ...found.filter((entry) => !entry.ready)];
   const answer = await clack.select({
+    signal: context.signal,
     message: "Which provider?",
     options: sorted.map(({ settings, hint }) => ({ value: settings.name, label: settings.name, hint })),
     maxItems: 12,
@@ -56,7 +58,9 @@ async function chooseProvider(session: Session): Promise<ProviderSettings | unde
 async function obtainKey(session: Session, settings: ProviderSettings): Promise<string | null | undefined> {
   const known = await session.endpoints.keyOf(settings);
   if (known !== undefined) return known;
-  return settings.apiKeyEnv === undefined ? null : askForKey(`Key for ${settings.name} (it is stored only after it worked)`);
+  return settings.apiKeyEnv === undefined
+    ? null
+    : askForKey(`Key for ${settings.name} (it is stored only after it worked)`, session.context.signal);
 }
 
 async function chooseModelId(session: Session, settings: ProviderSettings, key: string | null): Promise<string | undefined> {
@@ -71,6 +75,7 @@ async function chooseModelId(session: Session, settings: ProviderSettings, key: 
       : ids[0];
   if (ids.length === 0 || ids.length > MAX_LISTED) {
     const typed = await clack.text({
+      signal: context.signal,
       message: "Which model?",
       ...(preferred === undefined ? {} : { initialValue: preferred }),
       validate: (value) => (value?.trim() ? undefined : "a model id is needed"),
@@ -78,6 +83,7 @@ async function chooseModelId(session: Session, settings: ProviderSettings, key: 
     return clack.isCancel(typed) ? undefined : typed.trim();
   }
   const answer = await clack.autocomplete({
+    signal: context.signal,
     message: "Which model? (type to filter)",
     options: ids.map((id) => ({ value: id, label: visible(id) })),
     ...(preferred === undefined ? {} : { initialValue: preferred }),
@@ -133,24 +139,28 @@ async function converse(session: Session): Promise<ExitCode> {
   const { clack, endpoints } = session;
   clack.intro("thndrs setup");
   const settings = await chooseProvider(session);
-  if (!settings) return givenUp(clack);
+  if (!settings) return givenUp(session);
   if (settings.baseUrl === undefined) {
     throw new UserError(
       `${settings.name} needs an address: set base_url under [providers.${settings.name}] (thndrs config edit), then run setup again`,
     );
   }
   const key = await obtainKey(session, settings);
-  if (key === undefined) return givenUp(clack);
+  if (key === undefined) return givenUp(session);
   const id = await chooseModelId(session, settings, key);
-  if (id === undefined) return givenUp(clack);
+  if (id === undefined) return givenUp(session);
   const spinner = clack.spinner();
   spinner.start(`asking ${settings.name}/${visible(id)}`);
   const problem = await tryModel(session, settings, id, key);
   if (problem === undefined) spinner.stop("it answers");
   else spinner.error(visible(problem));
   if (problem !== undefined) {
-    const anyway = await clack.confirm({ message: "Write it down nevertheless?", initialValue: false });
-    if (clack.isCancel(anyway) || !anyway) return givenUp(clack);
+    const anyway = await clack.confirm({
+      signal: session.context.signal,
+      message: "Write it down nevertheless?",
+      initialValue: false,
+    });
+    if (clack.isCancel(anyway) || !anyway) return givenUp(session);
   }
   if (key !== null && (await endpoints.sourceOf(settings)) === undefined) {
     clack.log.success(`key stored: ${visible(describeSource(await endpoints.credentials.store(settings.name, key)))}`);
@@ -161,9 +171,9 @@ async function converse(session: Session): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function givenUp(clack: typeof Clack): ExitCode {
+function givenUp({ clack, context }: Session): ExitCode {
   clack.cancel("Nothing was written.");
-  return EXIT.sigint;
+  return signalExit(context.signal) ?? EXIT.sigint;
 }
 
 /** @throws UserError (exit 2) without a terminal: it says how to do without. */

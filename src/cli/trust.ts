@@ -16,6 +16,7 @@ import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
+import { signalExit } from "./signal-exit.ts";
 
 async function list(context: CommandContext, store: TrustStore): Promise<ExitCode> {
   const entries = await Promise.all(
@@ -80,7 +81,7 @@ async function confirm(context: CommandContext): Promise<boolean> {
   }
   // Lazy door: only this question needs clack.
   const { confirm: ask, isCancel } = await import("@clack/prompts");
-  const answer = await ask({ message: "Trust these files as they are now?", initialValue: false });
+  const answer = await ask({ signal: context.signal, message: "Trust these files as they are now?", initialValue: false });
   return !isCancel(answer) && answer;
 }
 
@@ -98,7 +99,7 @@ async function grant(context: CommandContext, store: TrustStore, root: string): 
   await stdout.flush();
   if (!(await confirm(context))) {
     stdout.line("nothing was trusted");
-    return EXIT.failed;
+    return signalExit(context.signal) ?? EXIT.failed;
   }
   await store.add(waiting);
   stdout.line(

@@ -6,6 +6,8 @@ import { readEnvironment } from "../../src/config/env.ts";
 import { openOutput } from "../../src/ui/output.ts";
 
 const env = readEnvironment();
+const controller = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => controller.abort(`signal:${name}`));
 const output = openOutput({ env, color: "auto" });
 try {
   const { command, words, flags } = parseArgs(process.argv.slice(2));
@@ -15,7 +17,7 @@ try {
     output,
     env,
     cwd: process.cwd(),
-    signal: new AbortController().signal,
+    signal: controller.signal,
   });
 } catch (error) {
   if (!(error instanceof UserError)) throw error;

@@ -80,6 +80,19 @@ test("setup: Ctrl+C gives up and leaves the terminal as it was", async () => {
   expect(existsSync(stage.userFile)).toBe(false);
 });
 
+for (const words of [["setup"], ["login", "openai"], ["trust"]]) {
+  test(`${words[0]}: a signal ends the question, and the terminal is as it was`, async () => {
+    using stage = makeStage();
+    stage.project('model = "a/b"\n');
+    await using terminal = await open(stage, words);
+    await terminal.waitFor(/Which provider|Key for openai|Trust these files/);
+    terminal.signal("SIGTERM");
+    expect((await terminal.exited).code).toBe(143);
+    expect(terminal.lineMode()).toEqual({ canonical: true, echo: true, signals: true });
+    expect(terminal.screen.modes.has(25)).toBe(true);
+  });
+}
+
 test("login on a terminal asks without showing the key", async () => {
   using stage = makeStage();
   await using terminal = await open(stage, ["login", "anthropic"]);
