@@ -68,8 +68,8 @@ async function demo(): Promise<number> {
       heading("git diff --stat");
       await run(["git", "--no-pager", "diff", "--stat"], here);
     }
-    heading("thndrs sessions latest");
-    const summary = await run([binary, "sessions", "latest"], here);
+    heading("thndrs sessions show latest");
+    const summary = await run([binary, "sessions", "show", "latest"], here);
     heading("bun test");
     const passed = await testsPass(stage);
     if (!passed) console.error("demo: the project's tests still fail");

@@ -20,6 +20,8 @@ test("the demo fails the tests first, repairs the project, passes them", async (
   ]);
   expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("All four tests pass now.");
+  // The session the demo looks back on is the one it has just had.
+  expect(stdout).toMatch(/src\/money\.ts[^\n]*src\/invoice\.ts|src\/invoice\.ts[^\n]*src\/money\.ts/);
   // The last tests are run by the demo itself, outside thndrs.
   expect(stderr).toContain("4 pass");
   expect(stderr).toContain("0 fail");
