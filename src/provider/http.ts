@@ -14,8 +14,12 @@ import type { Wire, WireContext } from "./wire.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The real one; everything else is handed in by tests. */
-export const networkFetch: Fetch = (url, init) => fetch(url, init);
+/** The real one; everything else is handed in by tests. A server on this machine is never asked through a proxy. */
+export const networkFetch: Fetch = (url, init) => {
+  const { hostname } = new URL(url);
+  const here = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+  return fetch(url, here ? { ...init, proxy: false } : init);
+};
 
 export type HttpOptions = {
   readonly apiKey: string | undefined;

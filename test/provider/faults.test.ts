@@ -337,6 +337,25 @@ test("chat: usage in a last frame with empty choices is read, a missing [DONE] a
   expect([broken.stop, broken.usage]).toEqual(["end", undefined]);
 });
 
+test("a server on this machine is not asked through the proxy of the environment", async () => {
+  const server = await startLoopback([{ text: "direct" }]);
+  const proxy = await startLoopback([]);
+  const before = process.env.HTTP_PROXY;
+  process.env.HTTP_PROXY = `http://127.0.0.1:${proxy.port}`;
+  try {
+    expect((await collect(testProvider(settingsFor("chat", server.baseUrl)))).text).toBe("direct");
+    expect(proxy.connections()).toBe(0);
+    // The other way round: the variable does work in this process.
+    await collect(testProvider(settingsFor("chat", "http://model.invalid/v1")));
+    expect(proxy.connections()).toBe(1);
+  } finally {
+    if (before === undefined) delete process.env.HTTP_PROXY;
+    else process.env.HTTP_PROXY = before;
+    await server.close();
+    await proxy.close({ ignoreViolations: true });
+  }
+});
+
 test("responses: the error event carries its code at the top", async () => {
   const frame = `event: error\ndata: ${JSON.stringify({ type: "error", code: "rate_limit_exceeded", message: "slow down", param: null })}\n\n`;
   expect((await faultOf("responses", { chunks: encode(frame) })).failure).toMatchObject({
