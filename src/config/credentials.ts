@@ -58,6 +58,11 @@ const SERVICE = "thndrs";
 /** Shorter values are left out of exact redaction: they would black out ordinary words. */
 const MIN_KNOWN_LENGTH = 8;
 
+/** False for a path, and for what may be an ordinary word (`changeme`): hiding it everywhere would garble prose. */
+function isTelling(value: string): boolean {
+  return !/^[~.]?\//.test(value) && (/\d/.test(value) || value.length >= 20);
+}
+
 /** `my-corp` → `MY_CORP_API_KEY`. */
 export function keyVariable(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`;
@@ -181,7 +186,8 @@ export function createCredentials(options: CredentialOptions): Credentials {
     },
     knownValues() {
       const values = new Set(held);
-      for (const [name, value] of Object.entries(env)) if (value && looksSecret(name)) values.add(value.trim());
+      for (const [name, value] of Object.entries(env))
+        if (value && looksSecret(name) && isTelling(value.trim())) values.add(value.trim());
       return [...values].filter((value) => value.length >= MIN_KNOWN_LENGTH);
     },
     async problem() {

@@ -122,8 +122,15 @@ test("a damaged file is no credential and no crash", async () => {
   }
 });
 
-test("known values: secret-named variables long enough to be unique", () => {
-  const env = { GITHUB_TOKEN: "ghp_0123456789", SHORT_TOKEN: "abc", PATH: "/usr/bin:/bin", EDITOR: "vi-and-more" };
+test("known values: secret-named variables that are no words and no paths", () => {
+  const env = {
+    GITHUB_TOKEN: "ghp_0123456789",
+    SHORT_TOKEN: "abc",
+    DB_PASSWORD: "changeme",
+    SSH_PRIVATE_KEY: "/home/me/id_1",
+    PATH: "/usr/bin:/bin",
+    EDITOR: "vi-and-more",
+  };
   expect(createCredentials({ env, configHome: undefined }).knownValues()).toEqual(["ghp_0123456789"]);
 });
 
