@@ -75,7 +75,13 @@ export type OpenedRuntime = {
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
 
-type Bus = { readonly emit: Emit; readonly subscribe: Runtime["subscribe"]; record: Emit; readonly diagnostics: Diagnostic[] };
+type Bus = {
+  readonly emit: Emit;
+  readonly subscribe: Runtime["subscribe"];
+  /** Ours: the recorder first, then what counts; they are no listeners, so nothing kept for the first one is lost on them. */
+  readonly taps: Emit[];
+  readonly diagnostics: Diagnostic[];
+};
 
 /** Recorded first, shown second. Diagnostics said before anybody listens are kept for the first listener. */
 function createBus(): Bus {
@@ -83,10 +89,10 @@ function createBus(): Bus {
   const early: RunEvent[] = [];
   const bus: Bus = {
     diagnostics: [],
-    record: () => undefined,
+    taps: [],
     emit(event) {
       if (event.type === "diagnostic") bus.diagnostics.push(event.diagnostic);
-      bus.record(event);
+      for (const tap of bus.taps) tap(event);
       if (listeners.size === 0) early.push(event);
       for (const listener of listeners) listener(event);
     },
@@ -208,7 +214,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   const { flags, env, processes } = options;
   const { emit } = bus;
   const hide = (text: string): string => redact(text, { exact: credentials.knownValues() });
-  bus.record = session.record;
+  bus.taps.push(session.record);
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
   const toolbox = createToolbox(
     createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
@@ -218,7 +224,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   if (session.sources.length > 0) engine.resumed(session.sources);
   await pinAll(engine, flags.pin ?? []);
   const totals = createTotals();
-  bus.subscribe(totals.event);
+  bus.taps.push(totals.event);
   const gate = createPermitGate(
     createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
     loaded.config.approval,
@@ -235,7 +241,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     price: chosen.info.price,
     requestBytes: () => harnessBytes + runtime.bytes(),
   });
-  bus.subscribe(limits.event);
+  bus.taps.push(limits.event);
   const facts = (): RunFacts => factsOf(joined, toolbox, engine);
   let harnessBytes = 0;
   const runtime = new Conversation({
