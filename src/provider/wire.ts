@@ -6,7 +6,7 @@
 import type { Assembly } from "./assembly.ts";
 import type { ModelInfo, ProviderRequest } from "./provider.ts";
 
-/** A request body, with the part that stays the same for the whole conversation first. */
+/** What a request is made from. */
 export type WireContext = {
   readonly request: ProviderRequest;
   readonly info: ModelInfo;
@@ -25,6 +25,7 @@ export interface Wire {
   /** Appended to the base URL. */
   readonly path: string;
   headers(apiKey: string | undefined): Readonly<Record<string, string>>;
+  /** JSON text with the list of messages last, so that the next request of the conversation begins with the same bytes. */
   body(context: WireContext): string;
   decoder(context: WireContext, into: Assembly, host: string): Decoder;
 }
