@@ -46,7 +46,9 @@ async function asResult(work: () => Promise<void>): Promise<Done | FileFailure> 
 /** Splits a directory path into the part that exists and the names that have to be made. */
 function existingPart(root: string, directory: string): { start: string; names: string[] } {
   let start = directory;
-  while (start !== root && lstatSync(start, { throwIfNoEntry: false }) === undefined) start = dirname(start);
+  const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  while (start !== root && !isThere(start)) start = dirname(start);
+  if (!isThere(start)) throw new FileProblem("missing", "the workspace directory does not exist any more");
   return {
     start,
     names: relative(start, directory)

@@ -121,6 +121,7 @@ export async function applyChange(change: Change, context: ToolContext): Promise
   const shown = quotePath(target.relative);
   if (done.reason === "cancelled") return { ...failed(`${shown}: ${done.message}.`, { touched }), status: "cancelled" };
   const advice = done.reason === "exists" ? " create never replaces; edit it, or use write_patch with op replace." : "";
-  const text = done.reason === "missing" ? `${shown}: it disappeared while it was being written` : explainFailure(target, done);
+  const gone = original === undefined ? done.message : "it disappeared while it was being written";
+  const text = done.reason === "missing" ? `${shown}: ${gone}` : explainFailure(target, done);
   return failed(`${text.replace(/\.$/, "")}.${advice}`, { effects: [record(change, "failed")], touched });
 }

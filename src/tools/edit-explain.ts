@@ -107,8 +107,9 @@ function nearest(bytes: Buffer, oldLines: readonly string[]): Nearest | undefine
   return best;
 }
 
-/** Where in a file line the first line of the old text begins: UTF-16 index. */
-function alignFirst(fileLine: string, oldLine: string): number {
+/** Where in a file line the first line of the old text begins: UTF-16 index. When more lines follow, it reaches to the line's end. */
+function alignFirst(fileLine: string, oldLine: string, moreFollow: boolean): number {
+  if (moreFollow && fileLine.endsWith(oldLine)) return fileLine.length - oldLine.length;
   const exact = fileLine.indexOf(oldLine);
   if (exact !== -1) return exact;
   const oldBody = oldLine.trimStart();
@@ -175,7 +176,7 @@ function alignedStart(bytes: Buffer, old: string, found: Nearest): number {
   const first = inAnchor
     ? found.anchorAt
     : stretchAt(bytes, found.firstLine, lineEndAfter(bytes, found.firstLine), found.firstLine);
-  return first.start + Buffer.byteLength(first.text.slice(0, alignFirst(first.text, oldFirst)));
+  return first.start + Buffer.byteLength(first.text.slice(0, alignFirst(first.text, oldFirst, oldFirst.length < old.length)));
 }
 
 function describe(bytes: Buffer, old: string, found: Nearest): string {

@@ -42,7 +42,7 @@ function whole(content: Buffer): { start: number; end: number; replacement: Buff
 /** What can be said against the place of a new file without touching it. */
 function placeFault(target: Target, input: string): string | undefined {
   const shown = quotePath(target.relative);
-  if (/[\\/]\.?$/.test(input))
+  if (/\/\.?$/.test(input))
     return `${quotePath(input)} names a directory. Give the path of a file; directories are made as needed.`;
   if (target.danglingLink !== undefined) {
     return `${quotePath(target.danglingLink)} is a symbolic link whose target does not exist. Nothing is created through it; create ${shown} itself, or remove the link.`;

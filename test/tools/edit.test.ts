@@ -208,6 +208,12 @@ describe("a miss is explained", () => {
     expect(result.text).toContain(says);
   });
 
+  test("E08 blank lines before the text: the place is found all the same", async () => {
+    put("f", "one\n}\n\nfunction save() {\n");
+    const result = await edit("f", "\n\n\nfunction save() {", "x");
+    expect(result.text).toContain("line 2, column 1: the file has U+007D (}) where old_string has U+000A (line feed)");
+  });
+
   test("E08 copied line numbers and an edit made before are recognised", async () => {
     put("f", "one\ntwo\nthree\n");
     expect((await edit("f", "1: one\n2: two", "x")).text).toContain("line numbers");
