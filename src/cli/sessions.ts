@@ -127,7 +127,7 @@ async function project(context: CommandContext, place: SessionPlace, wanted: str
     tally,
     signal,
   });
-  if (flags.output !== undefined) await writeFile(context, flags.output, chunks);
+  if (flags.output !== undefined) await saveChunks(context, flags.output, chunks);
   else {
     for await (const chunk of chunks) {
       if (output.stdout.broken !== undefined) return EXIT.ok;
@@ -142,7 +142,7 @@ async function project(context: CommandContext, place: SessionPlace, wanted: str
   return EXIT.ok;
 }
 
-async function writeFile(context: CommandContext, target: string, chunks: AsyncGenerator<string>): Promise<void> {
+async function saveChunks(context: CommandContext, target: string, chunks: AsyncGenerator<string>): Promise<void> {
   const parts: Buffer[] = [];
   for await (const chunk of chunks) parts.push(Buffer.from(chunk, "utf8"));
   const path = resolve(context.cwd, target);

@@ -1,0 +1,177 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newSessionId, openSessionLog, type SessionLog } from "../../src/session/log.ts";
+import { newTally, readRecords } from "../../src/session/read.ts";
+import { tempDir } from "../support/temp.ts";
+import { line, SAMPLES } from "./samples.ts";
+
+const never = (message: string): void => {
+  throw new Error(`broken: ${message}`);
+};
+
+async function open(dir: string, extra: Partial<Parameters<typeof openSessionLog>[0]> = {}): Promise<SessionLog> {
+  return openSessionLog({ dir, onBroken: never, ...extra });
+}
+
+const linesOf = (path: string): string[] => readFileSync(path, "utf8").split("\n").slice(0, -1);
+
+test("session ids carry the UTC time and do not meet within a second", () => {
+  const date = new Date("2026-01-02T03:04:05.678Z");
+  const ids = new Set(Array.from({ length: 50 }, () => newSessionId(date)));
+  for (const id of ids) expect(id).toMatch(/^session-20260102-030405-[0-9a-z]{4}$/);
+  expect(ids.size).toBeGreaterThan(45);
+});
+
+test("every record type round-trips through the log and its schema", async () => {
+  await using temp = await tempDir();
+  const log = await open(temp.at("sessions"));
+  const samples = Object.values(SAMPLES);
+  for (const record of samples) expect(log.append(record)).toBe(true);
+  log.close();
+  const tally = newTally();
+  const read = (await Array.fromAsync(readRecords(log.path, tally))).flat();
+  expect(read.every((one) => one.known)).toBe(true);
+  expect(read.map(({ record: { schema_version, seq, time, ...record } }) => record)).toEqual(samples.map((one) => ({ ...one })));
+  expect(read.map((one) => one.record.seq)).toEqual(samples.map((_, index) => index));
+  expect(tally).toEqual({ records: samples.length, malformed: 0, nulBlocks: 0, oversized: 0, foreign: 0 });
+});
+
+test("a record missing any of its fields is malformed", async () => {
+  const { classify } = await import("../../src/session/record-schemas.ts");
+  const optional = new Set([
+    "turn_id context",
+    "request",
+    "partial",
+    "mcp",
+    "cost_usd",
+    "usage",
+    "agent_info",
+    "option_id",
+    "after_hash",
+    "after_bytes",
+    "input_tokens",
+    "output_tokens",
+  ]);
+  for (const record of Object.values(SAMPLES)) {
+    for (const field of Object.keys(record)) {
+      if (field === "type" || optional.has(field) || optional.has(`${field} ${record.type}`)) continue;
+      const { [field]: _, ...rest } = record as Record<string, unknown>;
+      expect([record.type, field, classify(JSON.parse(line(0, rest)))]).toEqual([record.type, field, undefined]);
+    }
+  }
+});
+
+test("J19 directory 0700, file 0600, .gitignore, whatever the umask", async () => {
+  await using temp = await tempDir();
+  const before = process.umask(0);
+  try {
+    const log = await open(temp.at("ws", ".thndrs", "sessions"));
+    expect(statSync(temp.at("ws", ".thndrs", "sessions")).mode & 0o777).toBe(0o700);
+    expect(statSync(log.path).mode & 0o777).toBe(0o600);
+    expect(statSync(log.path.replace(".jsonl", ".lock")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(temp.at("ws", ".thndrs", "sessions", ".gitignore"), "utf8")).toBe("*\n");
+    log.close();
+  } finally {
+    process.umask(before);
+  }
+});
+
+test("a directory of the user's own gets no .gitignore and keeps its mode", async () => {
+  await using temp = await tempDir({ "mine/notes.txt": "x" });
+  const mode = statSync(temp.at("mine")).mode;
+  (await open(temp.at("mine"))).close();
+  expect(readdirSync(temp.at("mine"))).not.toContain(".gitignore");
+  expect(statSync(temp.at("mine")).mode).toBe(mode);
+});
+
+test("seq goes on after the highest valid one; a torn tail is closed, not glued to and not removed", async () => {
+  await using temp = await tempDir();
+  const id = "session-20260101-000000-abcd";
+  const torn = line(3, SAMPLES.user).slice(0, 40);
+  await temp.write({
+    [`${id}.jsonl`]: `${line(0, SAMPLES.session_meta)}\n${line(2, SAMPLES.user)}\n${line(1, SAMPLES.user)}\n${torn}`,
+  });
+  const log = await open(temp.path, { id, resume: true });
+  expect(log.lastSeq).toBe(2);
+  log.append(SAMPLES.assistant_finished);
+  log.close();
+  const lines = linesOf(log.path);
+  expect(lines[3]).toBe(torn);
+  expect(JSON.parse(lines[4] ?? "")).toMatchObject({ seq: 3, type: "assistant_finished" });
+});
+
+test("the highest seq is found behind a tail of damaged lines", async () => {
+  await using temp = await tempDir();
+  const id = "session-20260101-000000-abcd";
+  await temp.write({ [`${id}.jsonl`]: `${line(7, SAMPLES.user)}\n${`{"bad${"x".repeat(1000)}\n`.repeat(3000)}` });
+  const log = await open(temp.path, { id, resume: true });
+  expect(log.lastSeq).toBe(7);
+  log.close();
+});
+
+test("U+2028 and U+2029 are escaped, lone surrogates become U+FFFD, in values and keys", async () => {
+  await using temp = await tempDir();
+  const log = await open(temp.at("s"));
+  log.append({ type: "user", turn_id: "t", text: "a\u2028b\u2029c \\u2028 \ud82d!" });
+  log.append({ ...SAMPLES.tool_started, type: "tool_started", arguments: { "k\udc00": ["\ud800", "😀"] } });
+  log.close();
+  const text = readFileSync(log.path, "utf8");
+  expect(/[\u2028\u2029]/.test(text)).toBe(false);
+  expect(/\\ud[89a-f]/.test(text)).toBe(false);
+  const [first, second] = linesOf(log.path).map((one) => JSON.parse(one));
+  expect(first.text).toBe("a\u2028b\u2029c \\u2028 \ufffd!");
+  expect(second.arguments).toEqual({ "k\ufffd": ["\ufffd", "😀"] });
+});
+
+test("J15 a clock that goes backwards leaves seq in charge", async () => {
+  await using temp = await tempDir();
+  const times = ["2026-01-02T00:00:00.000Z", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.000Z"];
+  let at = 0;
+  const log = await open(temp.at("s"), {
+    id: "session-20260102-000000-aaaa",
+    now: () => new Date(times[Math.max(0, at++ - 1)] ?? 0),
+  });
+  log.append(SAMPLES.user);
+  log.append(SAMPLES.assistant_finished);
+  log.close();
+  const read = (await Array.fromAsync(readRecords(log.path, newTally()))).flat();
+  expect(read.map((one) => one.record.type)).toEqual(["user", "assistant_finished"]);
+});
+
+test("a log that cannot be written says so once and lets the run go on", async () => {
+  await using temp = await tempDir({ file: "not a directory" });
+  const told: string[] = [];
+  const log = await open(temp.at("file", "sessions"), { onBroken: (message) => void told.push(message) });
+  expect(log.healthy).toBe(false);
+  expect(log.append(SAMPLES.user)).toBe(false);
+  log.sync();
+  log.close();
+  log.close();
+  expect(told).toHaveLength(1);
+  expect(told[0]).toContain(temp.at("file", "sessions"));
+});
+
+test("J13 a session file that is a link is not opened", async () => {
+  await using temp = await tempDir({ "outside.jsonl": `${line(0, SAMPLES.user)}\n` });
+  mkdirSync(temp.at("s"));
+  symlinkSync(temp.at("outside.jsonl"), temp.at("s", "session-1.jsonl"));
+  expect(open(temp.at("s"), { id: "session-1", resume: true })).rejects.toThrow("No such session");
+  expect(readFileSync(temp.at("outside.jsonl"), "utf8").split("\n")).toHaveLength(2);
+});
+
+test("an existing session is never overwritten by a new one", async () => {
+  await using temp = await tempDir();
+  writeFileSync(join(temp.path, "session-1.jsonl"), "x");
+  expect(open(temp.path, { id: "session-1" })).rejects.toThrow("exists already");
+  expect(readdirSync(temp.path)).toEqual(["session-1.jsonl"]);
+});
+
+test("a title given early is repeated on close, where listings look", async () => {
+  await using temp = await tempDir();
+  const log = await open(temp.at("s"));
+  log.append({ type: "session_renamed", title: "mine" });
+  for (let i = 0; i < 40; i++) log.append({ type: "user", turn_id: "t", text: "x".repeat(500) });
+  log.close();
+  expect(JSON.parse(linesOf(log.path).at(-1) ?? "")).toMatchObject({ type: "session_renamed", title: "mine", seq: 41 });
+});
