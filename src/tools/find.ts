@@ -14,22 +14,22 @@ import { joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const findInput = z.strictObject({
-  pattern: z.string().describe("glob (*.ts, src/**/x?.md) or part of the path"),
-  path: z.string().optional().describe("directory; default: workspace root"),
-  glob: z.string().optional().describe("second filter; !glob excludes"),
+  pattern: z.string().describe("*.ts, src/**/x?.md, or part of the path"),
+  path: z.string().optional().describe("directory; default: root"),
+  glob: z.string().optional().describe("second filter; !*.d.ts excludes"),
   extensions: z.array(z.string().min(1)).optional(),
   max_depth: z.int().min(1).optional(),
   include_hidden: z.boolean().optional(),
   include_ignored: z.boolean().optional(),
   follow_symlinks: z.boolean().optional(),
-  limit: z.int().min(1).optional().describe("default 100, at most 1000"),
+  limit: z.int().min(1).optional().describe("at most 1000"),
 });
 
 const listInput = z.strictObject({
-  path: z.string().optional().describe("directory; default: workspace root"),
+  path: z.string().optional().describe("directory; default: root"),
   glob: z.string().optional(),
   include_hidden: z.boolean().optional(),
-  limit: z.int().min(1).optional().describe("default 100, at most 1000"),
+  limit: z.int().min(1).optional().describe("at most 1000"),
 });
 
 type FindInput = z.infer<typeof findInput>;
@@ -38,9 +38,9 @@ type ListInput = z.infer<typeof listInput>;
 export const findFiles: Tool<FindInput> = {
   name: "find_files",
   description:
-    "find_files lists files by name, sorted by path. Use it to locate a file before reading it. pattern with * ? [ { is a glob, on the path " +
-    "when it holds a /, else on the name; otherwise a smart-case part of the path. Lists at most 100 files unless limit says otherwise, " +
-    "no directories, no hidden or ignored (.gitignore, .ignore) files, no links.",
+    "find_files lists files by name, sorted by path. Use it to locate files before reading them. A pattern with * ? [ { is a glob, on the " +
+    "path when it holds a /, else on the name; any other is a smart-case part of the path. At most 100 files unless limit says otherwise; " +
+    "no directories, links, hidden or ignored (.gitignore, .ignore) files.",
   effect: "read",
   input: findInput,
   example: { pattern: "*.ts", path: "src", max_depth: 3 },
@@ -50,8 +50,8 @@ export const findFiles: Tool<FindInput> = {
 export const listSearchableFiles: Tool<ListInput> = {
   name: "list_searchable_files",
   description:
-    "list_searchable_files lists the files search_text looks into, sorted by path. Use it to get to know a directory. Lists at most 100 " +
-    "files unless limit says otherwise, no ignored (.gitignore, .ignore) files.",
+    "list_searchable_files lists the files search_text looks into, sorted by path. Use it to get to know a directory. At most 100 files " +
+    "unless limit says otherwise.",
   effect: "read",
   input: listInput,
   example: { path: "src", glob: "*.ts" },

@@ -26,6 +26,8 @@ export type ListRequest = {
   /** What the receiver will keep anyway: lets fd leave out the rest. */
   readonly hint?: PathFilterInput;
   readonly signal: AbortSignal;
+  /** Default: SEARCH_TIMEOUT_MS. */
+  readonly timeoutMs?: number;
 };
 
 export type ListOutcome = {
@@ -83,7 +85,7 @@ async function listWith(
     argv: [program, ...argv],
     cwd: request.base === "" ? request.root : `${request.root}/${request.base}`,
     env: engineEnvironment(),
-    timeoutMs: SEARCH_TIMEOUT_MS,
+    timeoutMs: request.timeoutMs ?? SEARCH_TIMEOUT_MS,
     signal: request.signal,
     onStdout: splitter.push,
     onStderr: problems.push,
@@ -103,7 +105,7 @@ function keep(path: string, request: ListRequest): boolean {
 }
 
 async function listBuiltIn(request: ListRequest, take: TakePaths): Promise<ListOutcome> {
-  const limit = AbortSignal.timeout(SEARCH_TIMEOUT_MS);
+  const limit = AbortSignal.timeout(request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   const problems = createProblemCounter();
   const walk = walkFiles({
     root: request.root,
@@ -148,8 +150,8 @@ export function isRepository(root: string): boolean {
 function fdArguments(request: ListRequest): string[] {
   const { flags, pattern } = fdPattern(request.hint ?? { base: request.base }, request.includeHidden);
   return [
-    ...["--print0", "--type", "f", "--color", "never", "--show-errors", "--no-global-ignore-file", "--exclude", ".git"],
-    ...(request.includeHidden ? ["--hidden"] : []),
+    ...["--print0", "--type", "f", "--color", "never", "--show-errors", "--no-global-ignore-file"],
+    ...(request.includeHidden ? ["--hidden", "--exclude", ".git"] : []),
     ...(request.includeIgnored ? ["--no-ignore"] : ignoreFlags(request)),
     ...(request.maxDepth === undefined ? [] : ["--max-depth", String(request.maxDepth)]),
     ...flags,
@@ -159,8 +161,8 @@ function fdArguments(request: ListRequest): string[] {
 
 function rgFilesArguments(request: ListRequest): string[] {
   return [
-    ...["--no-config", "--files", "--null", "--color", "never", "--no-ignore-global", "--no-ignore-messages", "--glob", "!.git"],
-    ...(request.includeHidden ? ["--hidden"] : []),
+    ...["--no-config", "--files", "--null", "--color", "never", "--no-ignore-global", "--no-ignore-messages"],
+    ...(request.includeHidden ? ["--hidden", "--glob", "!.git"] : []),
     ...(request.includeIgnored ? ["--no-ignore"] : ignoreFlags(request)),
     ...(request.maxDepth === undefined ? [] : ["--max-depth", String(request.maxDepth)]),
     ...["--", "./"],

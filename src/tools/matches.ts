@@ -47,6 +47,8 @@ export type SearchRequest = {
   /** Matching lines wanted. */
   readonly limit: number;
   readonly signal: AbortSignal;
+  /** Default: SEARCH_TIMEOUT_MS. */
+  readonly timeoutMs?: number;
 };
 
 export type SearchOutcome =

@@ -18,7 +18,7 @@ const CHUNK_BYTES = 262_144;
 export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutcome> {
   const compiled = compilePattern(request.pattern, request.literal, request.ignoreCase);
   if (!compiled.ok) return { ok: false, message: compiled.message };
-  const timeout = AbortSignal.timeout(SEARCH_TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   const signal = AbortSignal.any([request.signal, timeout]);
   const problems = createProblemCounter();
   const collector = createMatchCollector(request.limit, request.contextLines);

@@ -22,10 +22,11 @@ type Run = { readonly end: ProcessOutcome; readonly dense: boolean; readonly saw
 /** Undefined when rg could not be run at all: the built-in engine then serves. */
 export async function searchWithRg(rg: string, request: SearchRequest): Promise<SearchOutcome | undefined> {
   const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".rgignore") };
-  const deadline = performance.now() + SEARCH_TIMEOUT_MS;
+  const timeoutMs = request.timeoutMs ?? SEARCH_TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
   let collector = createMatchCollector(request.limit, request.contextLines);
   let problems = createProblemCounter();
-  let run = await runRg(rg, effective, collector, problems, false, SEARCH_TIMEOUT_MS);
+  let run = await runRg(rg, effective, collector, problems, false, timeoutMs);
   if (run.dense) {
     collector = createMatchCollector(request.limit, request.contextLines);
     problems = createProblemCounter();
@@ -117,11 +118,11 @@ function rgArguments(request: SearchRequest, sorted: boolean): string[] {
   const types = (request.nameGlobs ?? []).flatMap((glob) => ["--type-add", `thndrs:${glob}`]);
   return [
     // Not --glob: what it includes would be searched even when ignored.
-    ...["--json", "--no-config", "--no-mmap", "--crlf", "--no-ignore-global", "--no-ignore-messages", "--glob", "!.git"],
+    ...["--json", "--no-config", "--no-mmap", "--crlf", "--no-ignore-global", "--no-ignore-messages"],
     ...["--max-count", String(request.limit + 1), request.ignoreCase ? "--ignore-case" : "--case-sensitive"],
     ...(request.literal ? ["--fixed-strings"] : []),
     ...(request.contextLines > 0 ? ["--context", String(request.contextLines)] : []),
-    ...(request.includeHidden ? ["--hidden"] : []),
+    ...(request.includeHidden ? ["--hidden", "--glob", "!.git"] : []),
     ...(request.includeIgnored ? ["--no-ignore"] : ignoreFlags(request)),
     ...(types.length > 0 ? [...types, "--type", "thndrs"] : []),
     ...(sorted ? ["--sort", "path"] : []),

@@ -14,16 +14,16 @@ import { searchWithRg } from "./search-rg.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const input = z.strictObject({
-  pattern: z.string().min(1).describe("Rust regular expression, within one line"),
-  path: z.string().optional().describe("file or directory; default: workspace root"),
-  glob: z.string().optional().describe("only these files: *.ts, src/**/*.md, !*.test.ts"),
+  pattern: z.string().min(1).describe("Rust regex, within one line"),
+  path: z.string().optional().describe("file or directory; default: root"),
+  glob: z.string().optional().describe("*.ts, src/**/*.md, !*.test.ts"),
   extensions: z.array(z.string().min(1)).optional(),
   literal: z.boolean().optional().describe("pattern is plain text"),
   ignore_case: z.boolean().optional(),
   context_lines: z.int().min(0).max(20).optional(),
   include_hidden: z.boolean().optional(),
   include_ignored: z.boolean().optional(),
-  limit: z.int().min(1).optional().describe("matching lines; default 100, at most 1000"),
+  limit: z.int().min(1).optional().describe("matching lines, at most 1000"),
 });
 
 type SearchInput = z.infer<typeof input>;
@@ -31,9 +31,9 @@ type SearchInput = z.infer<typeof input>;
 export const searchText: Tool<SearchInput> = {
   name: "search_text",
   description:
-    "search_text finds lines in files that match a regular expression. Use it to locate code or text before reading; prefer it to grep " +
-    "in run_shell. Prints path:line:text, context lines as path-line-text, sorted by path. Shows at most 100 matches unless limit says " +
-    "otherwise; long lines as excerpts; skips binary, hidden and ignored (.gitignore, .ignore) files.",
+    "search_text finds lines that match a regular expression, in files. Use it to locate code before reading; prefer it to grep in " +
+    "run_shell. Prints path:line:text, context as path-line-text, sorted by path. At most 100 matches unless limit says otherwise; long lines " +
+    "as excerpts; no binary, hidden or ignored (.gitignore, .ignore) files.",
   effect: "read",
   input,
   example: { pattern: "createServer|listen\\(", glob: "src/**/*.ts", context_lines: 1 },

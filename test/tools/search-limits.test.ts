@@ -1,0 +1,95 @@
+/** Time-outs and cancellation of searches, and line numbers shared with read_file_range. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { listFiles } from "../../src/tools/listing.ts";
+import { readFileRange } from "../../src/tools/read.ts";
+import { sayStop } from "../../src/tools/result-text.ts";
+import { searchFiles } from "../../src/tools/search.ts";
+import { runningWith } from "../support/processes.ts";
+import { type TempDir, tempDir } from "../support/temp.ts";
+import { fileTools } from "./file-context.ts";
+import { installed, searching } from "./search-place.ts";
+
+let place: TempDir;
+beforeAll(async () => {
+  place = await tempDir({ "ws/a.ts": "needle\n", "ws/.git/HEAD": "" });
+  // rg and fd wait at a pipe that nobody writes to: a search that never ends.
+  spawnSync("mkfifo", [place.at("ws/.ignore")]);
+});
+afterAll(() => place.remove());
+
+const never = new AbortController().signal;
+
+function searchRequest(pattern: string, signal: AbortSignal, timeoutMs?: number) {
+  return {
+    root: place.at("ws"),
+    base: "",
+    baseIsFile: false,
+    pattern,
+    literal: false,
+    ignoreCase: false,
+    contextLines: 0,
+    includeHidden: false,
+    includeIgnored: false,
+    accept: () => true,
+    nameGlobs: undefined,
+    limit: 100,
+    signal,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+}
+
+test("a search that takes too long is stopped, and its process is gone", async () => {
+  const pattern = `slow${process.pid}`;
+  const outcome = await searchFiles(searchRequest(pattern, never, 200), process.env.PATH);
+  expect(outcome).toMatchObject({ ok: true, engine: "rg", end: "timeout", total: 0 });
+  expect(runningWith(pattern)).toEqual([]);
+  const request = { root: place.at("ws"), base: "", includeHidden: false, includeIgnored: false, signal: never, timeoutMs: 200 };
+  const listed = await listFiles(installed, ["fd"], request, () => {});
+  expect(listed).toMatchObject({ engine: "fd", end: "timeout" });
+});
+
+test("Esc in the middle of a search ends it at once", async () => {
+  const pattern = `cancel${process.pid}`;
+  const controller = new AbortController();
+  const running = searchFiles(searchRequest(pattern, controller.signal), process.env.PATH);
+  while (runningWith(pattern).length === 0) await Bun.sleep(5);
+  const began = performance.now();
+  controller.abort();
+  expect(await running).toMatchObject({ ok: true, end: "cancelled" });
+  expect(performance.now() - began).toBeLessThan(2000);
+  expect(runningWith(pattern)).toEqual([]);
+});
+
+test("S14 what a stop says", () => {
+  expect(sayStop("timeout", true)).toEqual(["[stopped after 10 s: incomplete; narrow path or glob]"]);
+  expect(sayStop("timeout", false)).toEqual(["[stopped after 10 s: nothing found up to then; narrow path or glob]"]);
+  expect(sayStop("cancelled", true)).toEqual(["[cancelled: incomplete]"]);
+  expect(sayStop("complete", true)).toEqual([]);
+});
+
+test("the built-in engine is not held up by an ignore file that is a pipe", async () => {
+  const { search } = await searching(place.at("ws"), { PATH: "/nonexistent" });
+  expect((await search({ pattern: "needle" })).text).toStartWith("a.ts:1:needle\n");
+});
+
+test("a line number from search_text is the same line in read_file_range", async () => {
+  const root = place.at("lines");
+  mkdirSync(root);
+  const ends = ["\n", "\r\n", "\r", "\u2028", "\u0085", "\v", "\f", "\n\n", "\r\r\n"];
+  const text = Array.from({ length: 90 }, (_, index) => `hit ${index}${ends[(index * 7) % ends.length]}`).join("");
+  writeFileSync(join(root, "f"), `\ufeff${text}`);
+  const tools = await fileTools(root);
+  for (const env of [{ PATH: process.env.PATH }, { PATH: "/nonexistent" }]) {
+    const { search } = await searching(root, env);
+    const found = (await search({ pattern: "hit" })).text.split("\n").filter((line) => line.startsWith("f:"));
+    expect(found.length).toBeGreaterThan(30);
+    for (const line of found) {
+      const [, number = "", shown = ""] = /^f:(\d+):(.*)$/s.exec(line) ?? [];
+      const read = await tools.run(readFileRange, { path: "f", start_line: Number(number), end_line: Number(number) });
+      expect(read.text).toContain(`\n${number}: ${shown}`);
+    }
+  }
+});
