@@ -26,7 +26,7 @@ export function openaiResponses(): Wire {
 
 /** Models that reason; others reject `reasoning` and encrypted content. */
 function reasons(model: string): boolean {
-  return !/^(?:gpt-3|gpt-4|chatgpt-4)/.test(model);
+  return !/^(?:gpt-3|gpt-4|chatgpt-4|gpt-5-chat)/.test(model.slice(model.lastIndexOf("/") + 1));
 }
 
 function responsesBody(request: ProviderRequest, cache: MessageCache<Message, readonly string[]>): string {

@@ -273,6 +273,20 @@ test("responses: stateless, encrypted reasoning comes back before its call, sess
   });
 });
 
+test("responses: models that do not reason are not asked for reasoning state", async () => {
+  const included = async (model: string) =>
+    JSON.parse((await bodyOf("responses", requestOf([user("x")], { model }))) ?? "").include;
+  expect([await included("gpt-4o"), await included("openai/gpt-4.1-mini"), await included("gpt-5-chat-latest")]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect([await included("gpt-5.6-terra"), await included("o3")]).toEqual([
+    ["reasoning.encrypted_content"],
+    ["reasoning.encrypted_content"],
+  ]);
+});
+
 test("P15 chat: reasoning is echoed in the field it came in, absent where there was none, added where it is demanded", async () => {
   const { bodies } = await converse("chat", [
     { reasoning: "hm", calls: [{ name: "run_shell" }] },
