@@ -57,7 +57,7 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
       } catch (error) {
         // A started stream never throws: a bug of ours must not look like a crash of the conversation.
         const told = redact(oneLine(error instanceof Error ? error.message : String(error), 300), secrets);
-        yield failure("internal", `unexpected error in provider ${settings.name}: ${told}`, undefined, undefined);
+        yield failure("internal", `unexpected error in provider ${settings.name}: ${told}`);
       }
     },
   };

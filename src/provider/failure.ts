@@ -85,7 +85,7 @@ export function failureOfStatus(host: string, status: number, body: string, head
 /** An error inside a stream that began with status 200 (P09). `detail` undefined: the server said nothing of it. */
 export function failureOfFrame(host: string, detail: ErrorDetail | undefined, now: number): ProviderFailure {
   if (detail === undefined || (detail.message === "" && detail.code === ""))
-    return failure("overloaded", `${host} reported an error without saying which`, undefined, undefined);
+    return failure("overloaded", `${host} reported an error without saying which`);
   const wait = waitInText(detail.message, now);
   const kind = classify(detail.status, `${detail.code} ${detail.message}`, wait);
   return failure(kind, `${host} reported an error: ${oneLine(detail.message || detail.code, MAX_MESSAGE)}`, detail.status, wait);
@@ -93,7 +93,7 @@ export function failureOfFrame(host: string, detail: ErrorDetail | undefined, no
 
 /** A status-200 body that is no event stream: JSON, a web page, nothing. */
 export function failureOfBody(host: string, body: string, now: number): ProviderFailure {
-  if (body.trim() === "") return failure("truncated", `${host} answered with an empty body`, 200, undefined);
+  if (body.trim() === "") return failure("truncated", `${host} answered with an empty body`, 200);
   const parsed = parseJson(body);
   const detail = errorDetail(parsed);
   if (detail !== undefined) return failureOfFrame(host, detail, now);
@@ -106,7 +106,7 @@ export function failureOfBody(host: string, body: string, now: number): Provider
       undefined,
     );
   const form = parsed === undefined ? "text" : "JSON";
-  return failure("protocol", `${host} answered with ${form} instead of an event stream: ${oneLine(body, 200)}`, 200, undefined);
+  return failure("protocol", `${host} answered with ${form} instead of an event stream: ${oneLine(body, 200)}`, 200);
 }
 
 /** A connection that could not be made or broke. `started` says that a part of the response had arrived. */
@@ -116,22 +116,18 @@ export function failureOfError(host: string, error: unknown, started: boolean): 
   const told = error instanceof Error ? error.message : String(error);
   const known = code === undefined ? undefined : NETWORK[code];
   const why = known ?? (oneLine(told.replace(/^\w+: /, "").replace(/ For more information, pass.*/, ""), 200) || name);
-  if (started)
-    return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`, undefined, undefined);
-  return failure("network", `cannot reach ${host}: ${why}`, undefined, undefined);
+  if (started) return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`);
+  // A certificate does not get better by asking again.
+  const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|ERR_TLS/.test(code ?? "");
+  return failure(certificate ? "protocol" : "network", `cannot reach ${host}: ${why}`);
 }
 
 /** A frame whose data should be JSON and is not. */
 export function notJson(host: string, data: string): ProviderFailure {
-  return failure("protocol", `${host} sent an event that is not JSON: ${oneLine(data, 120)}`, undefined, undefined);
+  return failure("protocol", `${host} sent an event that is not JSON: ${oneLine(data, 120)}`);
 }
 
-export function failure(
-  kind: FailureClass,
-  message: string,
-  status: number | undefined,
-  wait: number | undefined,
-): ProviderFailure {
+export function failure(kind: FailureClass, message: string, status?: number, wait?: number): ProviderFailure {
   return {
     type: "failure",
     class: kind,

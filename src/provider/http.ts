@@ -35,6 +35,8 @@ export type HttpOptions = {
 const FINISHING_MS = 3_000;
 /** How long the rest of a finished body is read so that the connection can be used again. */
 const LINGER_MS = 250;
+/** Timers take no more; longer silences are counted in steps. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The endpoint of a path under a base URL with the configured query; undefined when it is no http(s) URL. */
 export function endpoint(settings: ProviderSettings, path: string): URL | undefined {
@@ -75,12 +77,7 @@ export async function* streamOnce(
       options.userAgent,
     );
   } catch {
-    return yield failure(
-      "invalid_request",
-      `a header or the API key for ${settings.name} holds characters HTTP does not allow`,
-      undefined,
-      undefined,
-    );
+    return yield failure("invalid_request", `a header or the API key for ${settings.name} holds characters HTTP does not allow`);
   }
   const body = wire.body(context);
   const exchange = new Exchange(url, options, signal);
@@ -100,8 +97,6 @@ function noUrl(settings: ProviderSettings): ProviderFailure {
   return failure(
     "invalid_request",
     `provider ${settings.name} ${what}; set ${name}_BASE_URL or [providers.${settings.name}] base_url`,
-    undefined,
-    undefined,
   );
 }
 
@@ -178,7 +173,7 @@ class Exchange {
         break;
       }
       if (read.value !== undefined) stream.feed(read.value);
-      if (stream.overflowed) assembly.fail(failure("protocol", `${host} sent an event that is too large`, undefined, undefined));
+      if (stream.overflowed) assembly.fail(failure("protocol", `${host} sent an event that is too large`));
       // Before the last event goes out: a consumer may leave as soon as it has it.
       if (assembly.ended) this.#linger();
       yield* assembly.drain();
@@ -193,7 +188,7 @@ class Exchange {
     if (!assembly.ended && stream.foreignBody !== undefined)
       assembly.fail(failureOfBody(host, stream.foreignBody, this.#options.now()));
     if (!assembly.ended && !decoder.close())
-      assembly.fail(failure("truncated", `${host} ended the stream before the answer was complete`, undefined, undefined));
+      assembly.fail(failure("truncated", `${host} ended the stream before the answer was complete`));
     yield* assembly.drain();
   }
 
@@ -236,11 +231,14 @@ class Exchange {
       () => {
         this.#timer = undefined;
         if (!this.#waiting) return; // armed again by the next read
-        if (performance.now() - this.#lastEvent < this.#limit) return this.#arm();
+        if (performance.now() - this.#lastEvent < this.#limit) {
+          this.#arm();
+          return;
+        }
         this.#stalled = true;
         this.#abort();
       },
-      Math.max(1, left),
+      Math.min(Math.max(1, left), MAX_TIMER_MS),
     );
   }
 
@@ -252,18 +250,13 @@ class Exchange {
   }
 
   #cancelled(): ProviderFailure {
-    return failure("cancelled", "cancelled", undefined, undefined);
+    return failure("cancelled", "cancelled");
   }
 
   #interrupted(): ProviderFailure | undefined {
     if (this.#signal.aborted) return this.#cancelled();
     if (!this.#stalled) return undefined;
-    return failure(
-      "stalled",
-      `${this.#url.host} sent nothing for ${humanWait(this.#options.stallTimeoutMs)}`,
-      undefined,
-      undefined,
-    );
+    return failure("stalled", `${this.#url.host} sent nothing for ${humanWait(this.#options.stallTimeoutMs)}`);
   }
 
   async #boundedText(): Promise<string> {

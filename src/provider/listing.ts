@@ -26,8 +26,7 @@ const PROBE_MS = 800;
 /** Lists the models of one endpoint, sorted by id; what the server does not tell comes from the table. Never throws. */
 export async function listModels(settings: ProviderSettings, options: ListOptions, signal: AbortSignal): Promise<Listing> {
   const url = endpoint(settings, "/models");
-  if (url === undefined)
-    return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`, undefined, undefined) };
+  if (url === undefined) return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`) };
   try {
     const headers = requestHeaders(settings, authHeaders(settings, options.apiKey?.trim() || undefined), options.userAgent);
     const get = options.fetch ?? networkFetch;
@@ -39,11 +38,11 @@ export async function listModels(settings: ProviderSettings, options: ListOption
     if (models === undefined)
       return {
         ok: false,
-        failure: failure("protocol", `${url.host} did not answer with a list of models`, undefined, undefined),
+        failure: failure("protocol", `${url.host} did not answer with a list of models`),
       };
     return { ok: true, models };
   } catch (error) {
-    if (signal.aborted) return { ok: false, failure: failure("cancelled", "cancelled", undefined, undefined) };
+    if (signal.aborted) return { ok: false, failure: failure("cancelled", "cancelled") };
     return { ok: false, failure: failureOfError(url.host, error, false) };
   }
 }

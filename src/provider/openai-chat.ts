@@ -138,8 +138,7 @@ class ChatDecoder implements Decoder {
     }
     if (trimmed === "" || event === "ping") return;
     if (trimmed === "[DONE]") {
-      if (!this.#end())
-        this.#into.fail(failure("truncated", `${this.#host} ended the stream inside a tool call`, undefined, undefined));
+      if (!this.#end()) this.#into.fail(failure("truncated", `${this.#host} ended the stream inside a tool call`));
       return;
     }
     const frame = parseJson(trimmed);

@@ -21,7 +21,7 @@ export function createReplay(source: string, file = "recording"): Provider {
     name: "replay",
     wire: "replay",
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
-      if (signal.aborted) return yield failure("cancelled", "cancelled", undefined, undefined);
+      if (signal.aborted) return yield failure("cancelled", "cancelled");
       const response = responses[turn];
       // A request without tools is a side request (a summary, say): it carries no results to check.
       const side = request.tools.length === 0;
@@ -31,13 +31,12 @@ export function createReplay(source: string, file = "recording"): Provider {
           : side
             ? undefined
             : misfit(request, response, expected, turn + 1);
-      if (response === undefined || wrong !== undefined)
-        return yield failure("replay", wrong ?? runOut(turn, responses.length), undefined, undefined);
+      if (response === undefined || wrong !== undefined) return yield failure("replay", wrong ?? runOut(turn, responses.length));
       turn += 1;
       const used = usedIds(request.messages);
       const ids: string[] = [];
       for (const event of response) {
-        if (signal.aborted) return yield failure("cancelled", "cancelled", undefined, undefined);
+        if (signal.aborted) return yield failure("cancelled", "cancelled");
         if (event.type === "tool_call") {
           const id = freeId(event.call.id, used);
           ids.push(id);

@@ -337,6 +337,20 @@ test("chat: usage in a last frame with empty choices is read, a missing [DONE] a
   expect([broken.stop, broken.usage]).toEqual(["end", undefined]);
 });
 
+test("a bad certificate is said and not tried again; other connection errors are network", async () => {
+  const throwing = (code: string, message: string) =>
+    testProvider(settingsFor("chat", URL_OF_MOCK), { fetch: () => Promise.reject(Object.assign(new Error(message), { code })) });
+  const certificate = await collect(throwing("DEPTH_ZERO_SELF_SIGNED_CERT", "self signed certificate"));
+  expect([certificate.failure?.class, certificate.failure?.message]).toEqual([
+    "protocol",
+    "cannot reach mock.test: self signed certificate",
+  ]);
+  expect((await collect(throwing("ENOTFOUND", "x"))).failure).toMatchObject({
+    class: "network",
+    message: "cannot reach mock.test: the host name is not known",
+  });
+});
+
 test("a server on this machine is not asked through the proxy of the environment", async () => {
   const server = await startLoopback([{ text: "direct" }]);
   const proxy = await startLoopback([]);
