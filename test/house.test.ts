@@ -120,7 +120,7 @@ const RULES: readonly Rule[] = [
   {
     what: "writing files",
     pattern:
-      /\bBun\.write\b|\.writer\(\)|\b(?:writeFile|rename|unlink|rm|rmdir|mkdir|mkdtemp|copyFile|truncate|ftruncate|chmod|chown|symlink|link|utimes)(?:Sync)?\(/,
+      /\bBun\.write\b|\.writer\(\)|(?<!function )\b(?:writeFile|rename|unlink|rm|rmdir|mkdir|mkdtemp|copyFile|truncate|ftruncate|chmod|chown|symlink|link|utimes)(?:Sync)?\(/,
     // session/ and config/ keep thndrs' own data (log, lock, trust, credentials), never a user's file.
     only: /^src\/(?:base\/(?:files?(?:-[\w-]+)?|held-directory)|session\/[\w-]+|config\/[\w-]+|provider\/record[\w-]*)\.ts$/,
     example: "await writeFile(path, text)",
