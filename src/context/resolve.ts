@@ -75,7 +75,13 @@ export class Resolver {
     const place: ChainPlace = { directory, origin: "nested", scope: scopeOf(root, directory), confine: root };
     this.#noteRefused(found, place);
     if (!found.file) return undefined;
-    return { entry: await this.#entryFor(found.file, placed(place, found.file.path)), file: found.file };
+    const entry = await this.#entryFor(found.file, placed(place, found.file.path));
+    if (entry.origin === "link" && entry.claim === undefined) {
+      // It was reached by a link before; now it stands for its own directory.
+      const { origin, scope, confine } = place;
+      Object.assign(entry, { place: directory, origin, scope, confine, linkedFrom: undefined });
+    }
+    return { entry, file: found.file };
   }
 
   /** One entry per file: a second name of a file that still exists under its first finds the first (C2). */

@@ -350,5 +350,5 @@ export const PRINTING = set(
 );
 /** An upload whose arguments name a credential variable. */
 export const UPLOAD = /\b(?:curl|wget)\b/g;
-export const CREDENTIAL_VARIABLE =
-  /\$\{?\w{0,60}(?:keys?|tokens?|secrets?|passw(?:or)?d|passwd|pwd|credentials?|auth)(?![a-z])\w{0,60}/;
+export const VARIABLE = /\$\{?(\w{1,128})/g;
+export const CREDENTIAL_NAME = /(?:keys?|tokens?|secrets?|passw(?:or)?d|pwd|credentials?|auth)(?![a-z])/;

@@ -7,13 +7,14 @@ import { findRegions, type Region } from "./regions.ts";
 import {
   COMMENT_PHRASES,
   CREDENTIAL_FILE,
-  CREDENTIAL_VARIABLE,
+  CREDENTIAL_NAME,
   LINE_PATTERNS,
   PHRASES,
   type PhraseRule,
   PRINTING,
   type ScanKind,
   UPLOAD,
+  VARIABLE,
 } from "./scan-rules.ts";
 import { foldForMatching, isNegatedSentence, matchPhrase, splitWords, type Word } from "./words.ts";
 
@@ -34,8 +35,10 @@ export type Scan = {
 };
 
 const MAX_FINDINGS = 100;
-/** How far after a printing verb, or after curl, the file or variable may stand. */
+/** How far after a printing verb the file may stand. */
 const REACH = 300;
+/** A command line longer than this is looked at up to here. */
+const MAX_COMMAND = 4000;
 
 type Match = { readonly kind: ScanKind; readonly start: number; readonly end: number };
 
@@ -79,14 +82,27 @@ function credentialMatches(text: string, words: readonly Word[], matches: Match[
   }
 }
 
+/** curl or wget with a credential variable on the same line; a backslash carries a line on. Each line is read once. */
 function uploadMatches(text: string, matches: Match[]): void {
+  let done = 0;
   for (const found of text.matchAll(UPLOAD)) {
-    const stretch = text.slice(found.index, found.index + REACH * 3).replace(/\\\n/g, "  ");
-    const line = stretch.slice(0, stretch.indexOf("\n") === -1 ? undefined : stretch.indexOf("\n"));
-    const variable = CREDENTIAL_VARIABLE.exec(line);
-    if (variable)
-      matches.push({ kind: "credential_upload", start: found.index, end: found.index + variable.index + variable[0].length });
+    if (found.index < done) continue;
+    done = found.index + logicalLine(text.slice(found.index, found.index + MAX_COMMAND)).length;
+    const line = text.slice(found.index, done);
+    for (const variable of line.matchAll(VARIABLE)) {
+      if (!CREDENTIAL_NAME.test(variable[1] ?? "")) continue;
+      // The command it belongs to is the last one before it: quoting one curl does not quote the next.
+      const before = line.slice(0, variable.index);
+      const start = found.index + Math.max(0, before.lastIndexOf("curl"), before.lastIndexOf("wget"));
+      matches.push({ kind: "credential_upload", start, end: found.index + variable.index + variable[0].length });
+    }
   }
+}
+
+function logicalLine(text: string): string {
+  let end = text.indexOf("\n");
+  while (end > 0 && text[end - 1] === "\\") end = text.indexOf("\n", end + 1);
+  return end === -1 ? text : text.slice(0, end);
 }
 
 /** Elements styled away whose content a model would still read. */
@@ -94,6 +110,7 @@ const HIDDEN_ELEMENT =
   /<([a-z]{1,12})\b(?=[^>]{0,300}(?:display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0(?![.\d]*[1-9])|opacity\s{0,3}:\s{0,3}0(?![.\d]*[1-9])|\shidden(?:[\s=>]|$)))[^>]{0,300}>/g;
 
 function hiddenMatches(text: string, matches: Match[]): void {
+  if (!/display|visibility|font-size|opacity|\shidden/.test(text)) return;
   for (const found of text.matchAll(HIDDEN_ELEMENT)) {
     const from = found.index + found[0].length;
     const inside = text.slice(from, from + 2000).split(`</${found[1]}`)[0] ?? "";

@@ -19,13 +19,27 @@ const MAX_GAP = 200;
 /** Characters that are not drawn, beyond those removed from the text itself. */
 const UNDRAWN = /\p{Default_Ignorable_Code_Point}/gu;
 
+/** Cyrillic and Greek letters that are drawn like Latin ones, and those. */
+const ALIKE = ["асеіјорѕхуһԁԛԝкмтвнгпαεικνορτυχγωη", "aceijopsxyhdqwkmtbhrnaeikvoptuxywn"] as const;
+const MIXED = /[a-z\u0370-\u052f]{2,64}/g;
+
+/** In words that mix alphabets, letters drawn alike become the Latin ones; words of one alphabet stay. */
+function foldAlike(text: string): string {
+  if (!/[\u0370-\u052f]/.test(text)) return text;
+  return text.replace(MIXED, (word) => {
+    if (!/[a-z]/.test(word) || !/[\u0370-\u052f]/.test(word)) return word;
+    return word.replace(/[\u0370-\u052f]/g, (letter) => ALIKE[1][ALIKE[0].indexOf(letter)] ?? letter);
+  });
+}
+
 /** NFKC, lower case, undrawn characters gone. Line ends keep their number, so a line here is a line of the file. */
 export function foldForMatching(text: string): string {
-  return text
+  const folded = text
     .normalize("NFKC")
     .replace(UNDRAWN, "")
     .toLowerCase()
     .replace(/[\u2018\u2019\u02bc]/g, "'");
+  return foldAlike(folded);
 }
 
 export function splitWords(text: string): Word[] {

