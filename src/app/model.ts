@@ -2,6 +2,8 @@
  * The model of a run: choice, key, window and provider put together; record and replay around it.
  * @see loop-and-providers.md, Presets. Refuses: asking the network.
  */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { UserError } from "../base/user-error.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -33,7 +35,10 @@ export type ModelRequest = {
   readonly loaded: LoadedConfig;
   readonly credentials: Credentials;
   readonly maxCost: number | undefined;
-  readonly replay: { readonly file: string; readonly text: string } | undefined;
+  /** `--replay FILE`, as typed. */
+  readonly replayFile: string | undefined;
+  /** Where a relative recording is looked for. Absolute. */
+  readonly cwd: string;
   /** Writes the recording, whole; undefined without `--record`. */
   readonly record: ((text: string) => Promise<void>) | undefined;
 };
@@ -84,12 +89,12 @@ async function credited(
 async function chooseFrom(
   providers: Readonly<Record<string, ProviderSettings>>,
   request: ModelRequest,
-): Promise<{ settings: ProviderSettings; id: string }> {
+): Promise<{ readonly settings: ProviderSettings; readonly id: string } | { readonly replay: string }> {
   const { model } = request.loaded.config;
   const names = model === undefined ? await credited(providers, request) : new Set<string>();
   const choice = chooseModel({ model, providers, hasCredential: (settings) => names.has(settings.name) });
   if (!choice.ok) throw new UserError(choice.message);
-  if ("replay" in choice) throw new UserError(`model ${model}: play a recording with --replay ${choice.replay}`);
+  if ("replay" in choice) return { replay: choice.replay };
   return { settings: choice.provider, id: choice.model };
 }
 
@@ -107,14 +112,23 @@ async function recorded(provider: Provider, record: ModelRequest["record"]): Pro
   };
 }
 
-async function openReplay(replay: NonNullable<ModelRequest["replay"]>, request: ModelRequest): Promise<ChosenModel> {
+async function readRecording(file: string, cwd: string): Promise<string> {
+  try {
+    return await readFile(resolve(cwd, file), "utf8");
+  } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    throw new UserError(`cannot replay ${file}: ${missing ? "there is no such file" : String(error)}`);
+  }
+}
+
+async function openReplay(file: string, request: ModelRequest): Promise<ChosenModel> {
   const { createReplay } = await import("../provider/replay.ts");
-  const provider = createReplay(replay.text, replay.file);
+  const provider = createReplay(await readRecording(file, request.cwd), file);
   return {
     ...(await recorded(provider, request.record)),
-    name: `replay/${replay.file}`,
-    modelId: replay.file,
-    info: { id: replay.file },
+    name: `replay/${file}`,
+    modelId: file,
+    info: { id: file },
     window: FALLBACK_WINDOW,
     keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers)),
   };
@@ -126,10 +140,12 @@ function keyVariables(providers: Readonly<Record<string, ProviderSettings>>): st
 
 /** @throws UserError (exit 2) when no model, no key or no base URL can be found; it says what was looked for. */
 export async function openModel(request: ModelRequest): Promise<ChosenModel> {
-  if (request.replay) return openReplay(request.replay, request);
+  if (request.replayFile !== undefined) return openReplay(request.replayFile, request);
   const { config } = request.loaded;
   const providers = resolveProviders(request.env, config.providers);
-  const { settings, id } = await chooseFrom(providers, request);
+  const choice = await chooseFrom(providers, request);
+  if ("replay" in choice) return openReplay(choice.replay, request);
+  const { settings, id } = choice;
   if (settings.baseUrl === undefined) {
     const variable = `${settings.name.toUpperCase().replaceAll("-", "_")}_BASE_URL`;
     throw new UserError(

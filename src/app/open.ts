@@ -58,7 +58,8 @@ export type OpenOptions = {
   readonly processes: ProcessOwner;
   readonly rendererMode: RunFacts["rendererMode"];
   readonly flags: RunFlags;
-  readonly replay?: { readonly file: string; readonly text: string };
+  /** `--replay FILE`, relative to `cwd`. */
+  readonly replayFile?: string;
   /** Absolute path for `--record`. */
   readonly recordFile?: string;
   /** A session id, a unique prefix, or `latest`. */
@@ -242,6 +243,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     requestBytes: () => harnessBytes + runtime.bytes(),
   });
   bus.taps.push(limits.event);
+  const configured = loaded.config.models[chosen.name];
   const facts = (): RunFacts => factsOf(joined, toolbox, engine);
   let harnessBytes = 0;
   const runtime = new Conversation({
@@ -293,7 +295,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     request: {
       model: chosen.modelId,
       ...(loaded.config.reasoningEffort && { reasoningEffort: loaded.config.reasoningEffort }),
-      ...(chosen.info.maxOutput !== undefined && { maxOutputTokens: chosen.info.maxOutput }),
+      ...(configured?.maxOutput !== undefined && { maxOutputTokens: configured.maxOutput }),
       ...(schema && { outputSchema: schema.schema }),
     },
     limit: limits.check,
@@ -328,7 +330,15 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const credentials = createCredentials({ env, configHome: loaded.homes.config });
   const bus = createBus();
   const record = options.recordFile === undefined ? undefined : writer(options.recordFile);
-  const chosen = await openModel({ env, loaded, credentials, maxCost: flags.maxCost, replay: options.replay, record });
+  const chosen = await openModel({
+    env,
+    loaded,
+    credentials,
+    maxCost: flags.maxCost,
+    replayFile: options.replayFile,
+    cwd,
+    record,
+  });
   const schema =
     flags.outputSchema === undefined ? undefined : await loadAnswerSchema(resolve(cwd, flags.outputSchema), flags.outputSchema);
   const session = await openSession({

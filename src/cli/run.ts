@@ -1,7 +1,6 @@
 /**
  * The run door: configuration, prompt, runtime, then print mode or the REPL. Refuses: what a turn does (app/, agent/).
  */
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type OpenedRuntime, openRuntime } from "../app/open.ts";
 import type { Runtime } from "../app/runtime.ts";
@@ -93,27 +92,16 @@ async function printPrompt(opened: OpenedRuntime, prompt: string, output: Output
   for (const message of preview.messages) stdout.line(`\n[${message.role}]\n${opened.redact(message.text)}`);
 }
 
-async function readReplay(file: string, cwd: string): Promise<string> {
-  try {
-    return await readFile(resolve(cwd, file), "utf8");
-  } catch (error) {
-    const reason = error instanceof Error && "code" in error && error.code === "ENOENT" ? "there is no such file" : String(error);
-    throw new UserError(`--replay ${file}: ${reason}`);
-  }
-}
-
 /** Loads everything a run needs; the caller closes it. */
 export async function openRun(context: RunContext, rendererMode: "print" | "direct-inline"): Promise<OpenedRuntime> {
   const { flags, env, cwd, processes } = context;
-  const replayFile = flags.replay ?? (flags.model?.startsWith("replay/") ? flags.model.slice("replay/".length) : undefined);
-  const replay = replayFile === undefined ? undefined : { file: replayFile, text: await readReplay(replayFile, cwd) };
   return openRuntime({
     env,
     cwd,
     processes,
     rendererMode,
-    flags: { ...flags, ...(replay && { model: undefined }) },
-    ...(replay && { replay }),
+    flags,
+    ...(flags.replay !== undefined && { replayFile: flags.replay }),
     ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
     ...(flags.continue && { resume: "latest" }),
     ...(flags.resume !== undefined && { resume: flags.resume }),
@@ -149,9 +137,7 @@ async function print(context: RunContext, opened: OpenedRuntime, prompt: string,
 export async function runDoor(context: RunContext): Promise<ExitCode> {
   const notices = createNotices(context.output.stderr, verbosityOf(context.flags));
   if (!wantsPrint(context)) {
-    // Lazy door: print mode never loads the REPL.
-    const { runRepl } = await import("./repl.ts");
-    return runRepl(context);
+    throw new UserError("this build has no interactive mode yet: give a prompt with -p");
   }
   const prompt = await collectPrompt(context, notices);
   const opened = await openRun(context, "print");

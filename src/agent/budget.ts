@@ -1,0 +1,77 @@
+/**
+ * The token budget of a model (integrations.md, Compaction; issue: Long runs): what fits, when to make room. Estimates are
+ * corrected by what the provider reports. Refuses: making room.
+ */
+import type { ProviderRequest } from "../provider/provider.ts";
+import type { Message, Usage } from "../types/message.ts";
+
+/** Bytes of UTF-8 per token where nothing better is known (loop spec). */
+export const BYTES_PER_TOKEN = 3.5;
+
+/** Reported usage moves the estimate only within this range: a server that reports nonsense must not break the window. */
+const MIN_BYTES_PER_TOKEN = 2;
+const MAX_BYTES_PER_TOKEN = 5;
+
+export type Window = {
+  readonly contextWindow: number;
+  /** Reserved for the answer. */
+  readonly maxOutput: number;
+  readonly source: "static" | "configured" | "fallback";
+};
+
+/** Share of the available input that a conversation is brought back to. */
+export const TARGET = 0.8;
+
+/** UTF-8 size of what a message carries. */
+export function messageBytes(message: Message): number {
+  let bytes = Buffer.byteLength(message.text);
+  if (message.role === "assistant") {
+    bytes += Buffer.byteLength(message.reasoning ?? "");
+    for (const call of message.calls) bytes += Buffer.byteLength(call.name) + Buffer.byteLength(call.arguments);
+  }
+  return bytes;
+}
+
+export type Budget = {
+  /** Tokens of input that fit: the window minus the output reserve. */
+  readonly available: number;
+  readonly target: number;
+  readonly threshold: number;
+  tokens(bytes: number): number;
+  /** Estimated size of a request. */
+  measure(fixedBytes: number, messages: readonly Message[]): number;
+  /** Learns from a request of `bytes` whose usage was reported. */
+  learn(bytes: number, usage: Usage): void;
+};
+
+/** `threshold` is a share (0.92). */
+export function createBudget(window: Window, threshold: number): Budget {
+  const available = Math.max(1, window.contextWindow - window.maxOutput);
+  const sizes = new WeakMap<Message, number>();
+  let bytesPerToken = BYTES_PER_TOKEN;
+  const size = (message: Message): number => {
+    let bytes = sizes.get(message);
+    if (bytes === undefined) {
+      bytes = messageBytes(message);
+      sizes.set(message, bytes);
+    }
+    return bytes;
+  };
+  const tokens = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
+  return {
+    available,
+    target: Math.floor(available * TARGET),
+    threshold: Math.floor(available * threshold),
+    tokens,
+    measure: (fixedBytes, messages) => tokens(messages.reduce((sum, message) => sum + size(message), fixedBytes)),
+    learn(bytes, usage) {
+      if (usage.inputTokens === undefined || usage.inputTokens <= 0) return;
+      bytesPerToken = Math.min(MAX_BYTES_PER_TOKEN, Math.max(MIN_BYTES_PER_TOKEN, bytes / usage.inputTokens));
+    },
+  };
+}
+
+/** Bytes of a request that are there whatever the conversation holds. */
+export function fixedBytes(request: Pick<ProviderRequest, "system" | "tools">): number {
+  return Buffer.byteLength(request.system) + Buffer.byteLength(JSON.stringify(request.tools));
+}
