@@ -5,56 +5,24 @@
  */
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { args, install, read, root } from "./steps.ts";
+import type { Compilation } from "./compile.ts";
+import { args, install, read, root, run } from "./steps.ts";
 
 export const binary = join(root, "dist", "thndrs");
 
 /** Start-up profiles (`BUN_BYTECODE_ORDER_OUT`), most common way of starting first; see scripts/profile.ts. */
 const profiles = join(root, "scripts", "profiles");
 
-/**
- * The one set of compiler options, shared with the benchmark's floor programs so that both are built alike.
- * Splitting keeps a lazily imported module out of memory until its `import()` runs.
- */
-function compileOptions(outfile: string, order: readonly string[], target?: Bun.Build.CompileTarget): Bun.BuildConfig {
-  return {
-    entrypoints: [],
-    target: "bun",
-    format: "esm",
-    splitting: true,
-    minify: true,
-    bytecode: true,
-    sourcemap: "linked",
-    throw: true,
-    compile: {
-      outfile,
-      ...(target ? { target } : {}),
-      autoloadBunfig: false,
-      autoloadDotenv: false,
-      autoloadTsconfig: false,
-      autoloadPackageJson: false,
-      bytecodeOrder: order.length > 0 && [...order],
-    },
-  };
-}
-
-/** Compiles `entry` into the executable `outfile` with the product's own options. */
-export async function compile(
-  entry: string,
-  outfile: string,
-  more: {
-    readonly define?: Record<string, string>;
-    readonly target?: Bun.Build.CompileTarget;
-    readonly order?: readonly string[];
-  } = {},
-): Promise<void> {
+/** Compiles `entry` into the executable `outfile` with the product's own options. Throws on a build error. */
+export async function compile(entry: string, outfile: string, more: Omit<Compilation, "entry" | "outfile"> = {}): Promise<void> {
   await mkdir(dirname(outfile), { recursive: true });
   // Beside the target, because a rename is atomic only within one file system; the maps of the chunks stay behind here.
   const work = await mkdtemp(join(dirname(outfile), ".build-"));
   try {
     const made = join(work, "made");
-    const options = compileOptions(made, more.order ?? [], more.target);
-    await Bun.build({ ...options, entrypoints: [entry], define: more.define ?? {} });
+    const wanted: Compilation = { entry, outfile: made, ...more };
+    const code = await run([process.execPath, join(root, "scripts", "compile.ts"), JSON.stringify(wanted)], { quiet: true });
+    if (code !== 0) throw new Error(`${entry} does not build`);
     await chmod(made, 0o755);
     await rename(made, outfile);
   } finally {
@@ -73,7 +41,7 @@ async function profileFiles(): Promise<string[]> {
 /** One hash over everything that can change the binary. */
 async function inputsHash(extra: readonly string[]): Promise<string> {
   const files = await Array.fromAsync(new Bun.Glob("src/**/*").scan({ cwd: root, onlyFiles: true, dot: false }));
-  files.push("package.json", "bun.lock", "tsconfig.json", "scripts/build.ts");
+  files.push("package.json", "bun.lock", "tsconfig.json", "scripts/build.ts", "scripts/compile.ts");
   for (const path of await profileFiles()) files.push(path.slice(root.length + 1));
   const hasher = new Bun.CryptoHasher("sha256");
   for (const part of [Bun.version, Bun.revision, process.platform, process.arch, ...extra]) hasher.update(`${part}\0`);

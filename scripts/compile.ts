@@ -1,0 +1,43 @@
+/**
+ * The compiler step of build.ts, as a process of its own: a process that has looked for a package before the install keeps
+ * believing that it is not there. One JSON argument: `Compilation`. Refuses: being called by people.
+ */
+
+export type Compilation = {
+  readonly entry: string;
+  readonly outfile: string;
+  readonly define?: Record<string, string>;
+  readonly target?: Bun.Build.CompileTarget;
+  /** Start-up profiles, most common way of starting first. */
+  readonly order?: readonly string[];
+};
+
+/**
+ * The one set of options, shared with the benchmark's floor programs so that all are built alike.
+ * Splitting keeps a lazily imported module out of memory until its `import()` runs.
+ */
+async function compile(wanted: Compilation): Promise<void> {
+  await Bun.build({
+    entrypoints: [wanted.entry],
+    target: "bun",
+    format: "esm",
+    splitting: true,
+    minify: true,
+    bytecode: true,
+    sourcemap: "linked",
+    define: wanted.define ?? {},
+    throw: true,
+    compile: {
+      outfile: wanted.outfile,
+      ...(wanted.target ? { target: wanted.target } : {}),
+      // The caller's directory must have no say in what runs (B01, B02).
+      autoloadBunfig: false,
+      autoloadDotenv: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+      bytecodeOrder: wanted.order !== undefined && wanted.order.length > 0 && [...wanted.order],
+    },
+  });
+}
+
+if (import.meta.main) await compile(JSON.parse(process.argv[2] ?? "") as Compilation);
