@@ -66,21 +66,21 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
   };
-  const outcome = await searchFiles(request, context.env.PATH);
+  const { rg } = detectEngines(context.env.PATH, request.root);
+  const outcome = await searchFiles(request, rg);
   const touched = [{ path: resolved.path, kind: "search" }] as const;
-  return { ...report(outcome, request), touched };
+  return { ...report(outcome, request, rg !== undefined), touched };
 }
 
-/** Runs the search with rg where it is on `path` (a PATH value) and applies our ignore rules, else in process. */
-export async function searchFiles(request: SearchRequest, path: string | undefined): Promise<SearchOutcome> {
-  const { rg } = detectEngines(path, request.root);
+/** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
+export async function searchFiles(request: SearchRequest, rg: string | undefined): Promise<SearchOutcome> {
   // Below the root rg looks at parent directories, also at those above the root, whose rules are not ours.
   const agrees = request.base === "" || request.baseIsFile || request.includeIgnored || !hasRulesAbove(request.root);
   const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
   return outcome ?? searchBuiltIn(request);
 }
 
-function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
+function report(outcome: SearchOutcome, request: SearchRequest, hasRg: boolean): ToolResult {
   if (!outcome.ok) {
     const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
     return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
@@ -97,9 +97,7 @@ function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
     ...(outcome.end === "limit" ? [sayLimit(outcome, request.limit)] : []),
     ...sayStop(outcome.end, available > 0),
     ...sayProblems(outcome, "searched"),
-    ...(outcome.engine === "built-in"
-      ? ["[engine: built-in; rg (ripgrep) was not used: not on PATH, or its rules differ here]"]
-      : []),
+    ...(outcome.engine === "built-in" ? [sayBuiltIn(hasRg)] : []),
   ];
   const truncated = outcome.end === "limit" || outcome.end === "timeout" || shown < available;
   const whole = [text, ...notes].filter((part) => part !== "").join("\n");
@@ -139,8 +137,16 @@ function sayMiss(request: SearchRequest): string {
   return `No matches for ${JSON.stringify(request.pattern)} in ${where}.${hint}`;
 }
 
+/** S09. */
+function sayBuiltIn(hasRg: boolean): string {
+  const why = hasRg ? "ripgrep (rg) cannot apply the ignore rules of this workspace here" : "ripgrep (rg) is not on PATH";
+  return `[engine: built-in; ${why}]`;
+}
+
 function sayLimit(outcome: Extract<SearchOutcome, { ok: true }>, limit: number): string {
-  const count = outcome.exact ? `of ${groupDigits(outcome.total)}` : "of more";
+  const shown = outcome.exact
+    ? `${limit} of ${groupDigits(outcome.total)} matches shown`
+    : `${limit} matches shown, there are more`;
   const raise = limit < MAX_RESULTS_CEILING ? "raise limit (at most 1000) or " : "";
-  return `[first ${limit} ${count} matches shown: limit reached; ${raise}narrow pattern, path or glob]`;
+  return `[first ${shown}: limit reached; ${raise}narrow pattern, path or glob]`;
 }

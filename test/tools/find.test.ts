@@ -1,11 +1,14 @@
 /** find_files and list_searchable_files: cases S01, S10–S12, T03 and what their results say. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_RESULT_BYTES, MAX_RESULTS, MAX_RESULTS_CEILING } from "../../src/tools/bounds.ts";
 import { type Files, giveTo, type TempDir, tempDir } from "../support/temp.ts";
 import { installed, pathOf, type Searching, searching } from "./search-place.ts";
+
+// Many small processes and files: on a busy machine slower than the default allows.
+setDefaultTimeout(30_000);
 
 let place: TempDir;
 let count = 0;

@@ -43,7 +43,7 @@ function searchRequest(pattern: string, signal: AbortSignal, timeoutMs?: number)
 
 test("a search that takes too long is stopped, and its process is gone", async () => {
   const pattern = `slow${process.pid}`;
-  const outcome = await searchFiles(searchRequest(pattern, never, 200), process.env.PATH);
+  const outcome = await searchFiles(searchRequest(pattern, never, 200), installed.rg);
   expect(outcome).toMatchObject({ ok: true, engine: "rg", end: "timeout", total: 0 });
   expect(runningWith(pattern)).toEqual([]);
   const request = { root: place.at("ws"), base: "", includeHidden: false, includeIgnored: false, signal: never, timeoutMs: 200 };
@@ -54,7 +54,7 @@ test("a search that takes too long is stopped, and its process is gone", async (
 test("Esc in the middle of a search ends it at once", async () => {
   const pattern = `cancel${process.pid}`;
   const controller = new AbortController();
-  const running = searchFiles(searchRequest(pattern, controller.signal), process.env.PATH);
+  const running = searchFiles(searchRequest(pattern, controller.signal), installed.rg);
   while (runningWith(pattern).length === 0) await Bun.sleep(5);
   const began = performance.now();
   controller.abort();
