@@ -5,6 +5,7 @@
 import { dirname } from "node:path";
 import type { ContextOptions } from "./contract.ts";
 import type { Piece } from "./format.ts";
+import { entryFor } from "./identity.ts";
 import { type Entry, infoOf, type Ledger } from "./ledger.ts";
 import { findLinks, resolveLink } from "./links.ts";
 import { loadFile } from "./load.ts";
@@ -135,12 +136,11 @@ export class Deliverer {
       );
     }
     if (file.kind !== "text" && file.kind !== "large") return [];
-    const known = this.#ledger.aliasOf(file.identity, path) ?? path;
     const { place, scope, confine } = from.entry;
-    const entry = this.#ledger.put({ path: known, place, scope, origin: "link", confine, linkedFrom: from.entry.path });
+    const fresh = { path, place, scope, origin: "link", confine, linkedFrom: from.entry.path } as const;
+    const entry = await entryFor(this.#ledger, file.identity, fresh);
     if (seen.has(entry.path) || entry.claim?.hash === file.contentHash) return [];
     seen.add(entry.path);
-    this.#ledger.identify(file.identity, entry.path);
     const status = entry.claim ? "changed" : from.status === "changed" ? "added" : from.status;
     const reason = `linked from ${from.entry.path}`;
     return await this.#expand({ entry, file, cap: from.cap, reason, ...(status && { status }) }, cwd, seen, depth + 1);

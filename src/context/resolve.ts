@@ -2,9 +2,10 @@
  * From directories to ledger entries (C2, C3, C4): the chain, and the instruction file of one nested directory.
  * Refuses: deciding what is sent.
  */
-import { realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import type { ContextOptions } from "./contract.ts";
 import { type ChainPlace, chainPlaces, readChain } from "./discover.ts";
+import { entryFor } from "./identity.ts";
 import type { Entry, Ledger, NewEntry } from "./ledger.ts";
 import { type Found, findInDirectory } from "./load.ts";
 import { scopeOf } from "./places.ts";
@@ -59,7 +60,7 @@ export class Resolver {
       const { place } = found;
       this.#noteRefused(found, place);
       if (!found.file) continue;
-      const entry = await this.#entryFor(found.file, placed(place, found.file.path));
+      const entry = await entryFor(this.#ledger, found.file.identity, placed(place, found.file.path));
       if (resolved.some((other) => other.entry === entry)) continue;
       // A nested file that joins the chain (after /cd) is named as what it is now.
       if (entry.place === place.directory) entry.origin = place.origin;
@@ -75,25 +76,13 @@ export class Resolver {
     const place: ChainPlace = { directory, origin: "nested", scope: scopeOf(root, directory), confine: root };
     this.#noteRefused(found, place);
     if (!found.file) return undefined;
-    const entry = await this.#entryFor(found.file, placed(place, found.file.path));
+    const entry = await entryFor(this.#ledger, found.file.identity, placed(place, found.file.path));
     if (entry.origin === "link" && entry.claim === undefined) {
       // It was reached by a link before; now it stands for its own directory.
       const { origin, scope, confine } = place;
       Object.assign(entry, { place: directory, origin, scope, confine, linkedFrom: undefined });
     }
     return { entry, file: found.file };
-  }
-
-  /** One entry per file: a second name of a file that still exists under its first finds the first (C2). */
-  async #entryFor(file: OnDisk, fresh: NewEntry): Promise<Entry> {
-    const alias = this.#ledger.aliasOf(file.identity, file.path);
-    if (alias !== undefined) {
-      const info = await stat(alias).catch(() => undefined);
-      const entry = this.#ledger.get(alias);
-      if (entry && info && `${info.dev}:${info.ino}` === file.identity) return entry;
-    }
-    this.#ledger.identify(file.identity, file.path);
-    return this.#ledger.put(fresh);
   }
 
   #noteRefused(found: Found, place: ChainPlace): void {

@@ -21,6 +21,8 @@ class Play {
   #cwd = "";
   /** Marks in the conversation since the last compaction. */
   #held = new Set<string>();
+  /** Path → the mark it was last sent with. */
+  readonly #said = new Map<string, string>();
 
   constructor(b: Bench, random: () => number) {
     this.b = b;
@@ -38,6 +40,12 @@ class Play {
 
   /** Within one conversation no text comes twice. */
   hear(delivery: Delivery): void {
+    // What was taken back may be said again.
+    for (const [, path = ""] of delivery.text.matchAll(/<source path="([^"]+)"[^>]* status="(?:removed|withdrawn)"/g)) {
+      this.#held.delete(this.#said.get(path) ?? "");
+    }
+    for (const [, path = "", mark = ""] of delivery.text.matchAll(/<source path="([^"]+)"[^>]*>\n(MARK-\d+)/g))
+      this.#said.set(path, mark);
     for (const mark of marks(delivery.text)) {
       expect(this.#held.has(mark)).toBe(false);
       this.#held.add(mark);
