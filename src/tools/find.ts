@@ -8,9 +8,9 @@ import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
 import { type ListEngine, type ListOutcome, type ListRequest, listFiles } from "./listing.ts";
-import { isGlob, type PathFilter, pathFilter } from "./path-filter.ts";
+import { belowRoot, isGlob, type PathFilter, pathFilter } from "./path-filter.ts";
 import { pathText } from "./path-text.ts";
-import { joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const findInput = z.strictObject({
@@ -66,13 +66,16 @@ async function list(
   const resolved = await context.workspace.resolve(input.path || ".");
   if (!resolved.ok) return failed(resolved.message);
   const info = statSync(resolved.path, { throwIfNoEntry: false });
-  if (info === undefined) return failed(`${pathText(resolved.relative)} does not exist. Leave path out to look everywhere.`);
+  if (info === undefined)
+    return failed(`${pathText(resolved.relative)} does not exist. ${globHint(input.path)}Leave path out to look everywhere.`);
   if (!info.isDirectory()) return failed(`${pathText(resolved.relative)} is not a directory. read_file_range reads a file.`);
 
   const base = resolved.relative === "." ? "" : resolved.relative;
-  const filter = { pattern: input.pattern, glob: input.glob, extensions: input.extensions, base };
+  const { root } = context.workspace;
+  const pattern = belowRoot(input.pattern, root);
+  const filter = { pattern, glob: belowRoot(input.glob, root), extensions: input.extensions, base };
   const request: ListRequest = {
-    root: context.workspace.root,
+    root,
     base,
     includeHidden: input.include_hidden ?? false,
     includeIgnored: input.include_ignored ?? false,
@@ -84,8 +87,8 @@ async function list(
   const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
   const accept = pathFilter(filter);
   const found = createFirstPaths(limit, accept);
-  const outcome = await listFiles(detectEngines(context.env.PATH, request.root), order, request, found.take);
-  const missed = input.pattern === undefined ? undefined : await sayLeftOut(input.pattern, request, found, accept, context);
+  const outcome = await listFiles(detectEngines(context.env.PATH, root), order, request, found.take);
+  const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
   return { ...report(outcome, request, found, limit, missed), touched: [{ path: resolved.path, kind: "search" }] };
 }
 

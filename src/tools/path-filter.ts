@@ -29,6 +29,12 @@ export function pathFilter(input: PathFilterInput): PathFilter {
   return (path) => tests.every((test) => test(path));
 }
 
+/** A pattern written as an absolute path inside the workspace means the path below the root. */
+export function belowRoot(pattern: string | undefined, root: string): string | undefined {
+  const prefix = root.endsWith("/") ? root : `${root}/`;
+  return pattern?.startsWith(prefix) ? pattern.slice(prefix.length) : pattern;
+}
+
 export function isGlob(pattern: string): boolean {
   return GLOB_CHARACTER.test(pattern);
 }

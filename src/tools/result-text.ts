@@ -35,3 +35,8 @@ export function sayProblems(
   const more = outcome.unreadable > 1 ? " and others" : "";
   return [`[${groupDigits(outcome.unreadable)} path${outcome.unreadable > 1 ? "s" : ""} could not be ${verb}${first}${more}]`];
 }
+
+/** For a `path` that does not exist because it is a pattern. */
+export function globHint(path: string | undefined): string {
+  return path !== undefined && /[*?{[]/.test(path) ? "path is no pattern: use glob for that. " : "";
+}

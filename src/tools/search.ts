@@ -6,9 +6,9 @@ import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
-import { nameGlobs, pathFilter } from "./path-filter.ts";
+import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
 import { pathText } from "./path-text.ts";
-import { joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { searchBuiltIn } from "./search-builtin.ts";
 import { searchWithRg } from "./search-rg.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
@@ -47,10 +47,12 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   const resolved = await context.workspace.resolve(wanted.path || ".");
   if (!resolved.ok) return failed(resolved.message);
   const info = statSync(resolved.path, { throwIfNoEntry: false });
-  if (info === undefined) return failed(`${pathText(resolved.relative)} does not exist. find_files finds paths by name.`);
+  if (info === undefined)
+    return failed(`${pathText(resolved.relative)} does not exist. ${globHint(wanted.path)}find_files finds paths by name.`);
   if (!info.isFile() && !info.isDirectory()) return failed(`${pathText(resolved.relative)} is neither a file nor a directory.`);
 
   const base = resolved.relative === "." ? "" : resolved.relative;
+  const glob = belowRoot(wanted.glob, context.workspace.root);
   const request: SearchRequest = {
     root: context.workspace.root,
     base,
@@ -61,8 +63,8 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     contextLines: wanted.context_lines ?? 0,
     includeHidden: wanted.include_hidden ?? false,
     includeIgnored: wanted.include_ignored ?? false,
-    accept: pathFilter({ glob: wanted.glob, extensions: wanted.extensions, base: info.isFile() ? "" : base }),
-    nameGlobs: info.isFile() ? undefined : nameGlobs(wanted.glob, wanted.extensions),
+    accept: pathFilter({ glob, extensions: wanted.extensions, base: info.isFile() ? "" : base }),
+    nameGlobs: info.isFile() ? undefined : nameGlobs(glob, wanted.extensions),
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
   };

@@ -123,6 +123,11 @@ test("patterns: glob on the name or the path, else a smart-case part of the path
     expect(await found({ pattern: "src/**/*.tsx" })).toEqual(["src/ui/[id].tsx", "src/ui/app.tsx"]);
     expect(await found({ pattern: "ui/*", path: "src" })).toEqual(["src/ui/[id].tsx", "src/ui/app.tsx"]);
     expect(await found({ pattern: "[id].tsx" })).toEqual(["src/ui/[id].tsx"]);
+    expect(await found({ pattern: join(root, "src/*.ts") })).toEqual(["src/App.ts"]);
+    expect(await found({ pattern: join(root, "lib/z.d.ts") })).toEqual(["lib/z.d.ts"]);
+    expect(await found({ pattern: "", path: "src/*" })).toEqual([
+      "src/* does not exist. path is no pattern: use glob for that. Leave path out to look everywhere.",
+    ]);
     expect(await found({ pattern: "?pp.*" })).toEqual(["src/App.ts", "src/ui/app.tsx"]);
     expect(await found({ pattern: "", extensions: [".ts"], glob: "!*.d.ts" })).toEqual(["src/App.ts"]);
     expect(await found({ pattern: "*", max_depth: 2, extensions: ["ts", "tsx"] })).toEqual(["lib/z.d.ts", "src/App.ts"]);
