@@ -3,7 +3,7 @@
  * corrected by what the provider reports. Refuses: making room.
  */
 import type { ProviderRequest } from "../provider/provider.ts";
-import type { Message, Usage } from "../types/message.ts";
+import type { Message, ToolSpec, Usage } from "../types/message.ts";
 
 /** Bytes of UTF-8 per token where nothing better is known (loop spec). */
 export const BYTES_PER_TOKEN = 3.5;
@@ -38,7 +38,12 @@ export type Budget = {
   readonly target: number;
   readonly threshold: number;
   tokens(bytes: number): number;
-  /** Estimated size of a request. */
+  bytesPerToken(): number;
+  /** UTF-8 size of messages; each one is measured once. */
+  bytes(messages: readonly Message[]): number;
+  /** Bytes of a request that are there whatever the conversation holds. */
+  fixed(request: Pick<ProviderRequest, "system" | "tools">): number;
+  /** Estimated tokens of a request. */
   measure(fixedBytes: number, messages: readonly Message[]): number;
   /** Learns from a request of `bytes` whose usage was reported. */
   learn(bytes: number, usage: Usage): void;
@@ -48,6 +53,7 @@ export type Budget = {
 export function createBudget(window: Window, threshold: number): Budget {
   const available = Math.max(1, window.contextWindow - window.maxOutput);
   const sizes = new WeakMap<Message, number>();
+  const catalogs = new WeakMap<readonly ToolSpec[], number>();
   let bytesPerToken = BYTES_PER_TOKEN;
   const size = (message: Message): number => {
     let bytes = sizes.get(message);
@@ -57,21 +63,24 @@ export function createBudget(window: Window, threshold: number): Budget {
     }
     return bytes;
   };
+  const sum = (messages: readonly Message[]): number => messages.reduce((total, message) => total + size(message), 0);
   const tokens = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
   return {
     available,
     target: Math.floor(available * TARGET),
     threshold: Math.floor(available * threshold),
     tokens,
-    measure: (fixedBytes, messages) => tokens(messages.reduce((sum, message) => sum + size(message), fixedBytes)),
+    bytesPerToken: () => bytesPerToken,
+    bytes: sum,
+    fixed({ system, tools }) {
+      const catalog = catalogs.get(tools) ?? Buffer.byteLength(JSON.stringify(tools));
+      catalogs.set(tools, catalog);
+      return Buffer.byteLength(system) + catalog;
+    },
+    measure: (fixed, messages) => tokens(fixed + sum(messages)),
     learn(bytes, usage) {
       if (usage.inputTokens === undefined || usage.inputTokens <= 0) return;
       bytesPerToken = Math.min(MAX_BYTES_PER_TOKEN, Math.max(MIN_BYTES_PER_TOKEN, bytes / usage.inputTokens));
     },
   };
-}
-
-/** Bytes of a request that are there whatever the conversation holds. */
-export function fixedBytes(request: Pick<ProviderRequest, "system" | "tools">): number {
-  return Buffer.byteLength(request.system) + Buffer.byteLength(JSON.stringify(request.tools));
 }

@@ -23,6 +23,8 @@ export type TurnContext = {
   readonly takeSteering: () => readonly string[];
   /** Asked before each request with the number of requests this turn has made; an answer ends the turn. */
   readonly limit: (requests: number) => Stop | undefined;
+  /** Makes room before a request that would not fit; an answer ends the turn. */
+  readonly beforeRequest?: () => Promise<Stop | undefined>;
   /** Checks a final answer; an answer is what is wrong with it (one repair request, then a failure). */
   readonly checkFinal?: (text: string) => string | undefined;
   /** Makes room after `context_overflow`; true when the request is worth one more try. */
@@ -65,6 +67,9 @@ class Turn {
     const stop = this.#context.limit(this.#requests);
     if (stop) return this.#fail(stop, "limit");
     for (const text of this.#context.takeSteering()) messages.push({ role: "user", text });
+    const full = await this.#context.beforeRequest?.();
+    if (full) return this.#fail(full, "failed");
+    if (signal.aborted) return this.#cancelled("");
     this.#requests += 1;
     emit({ type: "request_started", turnId, request: this.#requests });
     const request = { ...this.#context.request(), messages };

@@ -3,6 +3,9 @@
  * the thinking is in agent/, the remembering in session/, the instructions in context/.
  */
 
+import { join } from "node:path";
+import type { Budget } from "../agent/budget.ts";
+import { type CompactionOutcome, Compactor, type CompactorParts } from "../agent/compactor.ts";
 import { runTurn, type TurnContext } from "../agent/loop.ts";
 import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
@@ -14,7 +17,6 @@ import type { SessionLog } from "../session/log.ts";
 import type { Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
-import { messageBytes } from "./ledger.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import type { createTotals } from "./totals.ts";
@@ -46,8 +48,11 @@ export type ConversationParts = {
   readonly request: Pick<ProviderRequest, "model" | "reasoningEffort" | "maxOutputTokens" | "outputSchema">;
   readonly limit: TurnContext["limit"];
   readonly checkFinal?: TurnContext["checkFinal"];
-  /** The conversation a resumed session had. */
+  readonly budget: Budget;
+  readonly compaction: Pick<CompactorParts, "mode" | "review" | "keepRecentTokens">;
+  /** The conversation a resumed session had, and the seq of the record each message began with. */
   readonly history: readonly Message[];
+  readonly seqs: readonly number[];
   readonly turns: number;
   /** Work before the first request that may wait until then (MCP servers …). */
   readonly ready: () => Promise<void>;
@@ -70,11 +75,13 @@ export class Conversation implements Runtime {
   #knowledge = "";
   #active: AbortController | undefined;
   #closed: Promise<void> | undefined;
+  readonly #compactor: Compactor;
 
   constructor(parts: ConversationParts) {
     this.#parts = parts;
     this.#messages = [...parts.history];
     this.#turns = parts.turns;
+    this.#compactor = this.#createCompactor();
     // Started now, needed at the first request: discovery overlaps with whatever the caller does first.
     this.#chain = parts.context.start();
   }
@@ -105,7 +112,7 @@ export class Conversation implements Runtime {
   }
   /** UTF-8 size of the conversation. */
   bytes(): number {
-    return this.#messages.reduce((sum, message) => sum + messageBytes(message), 0);
+    return this.#parts.budget.bytes(this.#messages);
   }
   /** The turn that is running, or the last one. */
   get turnId(): string {
@@ -113,6 +120,27 @@ export class Conversation implements Runtime {
   }
   cancel(reason: string): void {
     this.#active?.abort(reason);
+  }
+
+  /** A summary that waits for `reviewCompaction`. */
+  get pendingCompaction(): { readonly handle: string; readonly summary: string } | undefined {
+    return this.#compactor.pending;
+  }
+  /** `/compact [guidance]`; only between turns. */
+  async compact(guidance: string, signal?: AbortSignal): Promise<CompactionOutcome> {
+    if (this.#active) return { done: false, message: "a turn is running: compact when it is done, or cancel it" };
+    const controller = new AbortController();
+    this.#active = controller;
+    try {
+      const active = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+      return await this.#compactor.compact(this.turnId, guidance, active);
+    } finally {
+      this.#active = undefined;
+    }
+  }
+  /** False when no summary waits. */
+  reviewCompaction(review: "approved" | "rejected"): Promise<boolean> {
+    return this.#compactor.settle(review);
   }
 
   /** What the next request would hold if `text` were submitted; nothing is sent or logged. */
@@ -139,6 +167,7 @@ export class Conversation implements Runtime {
       emit(this.#metadata(turnId));
       emit({ type: "turn_started", turnId, text });
       this.#messages.push({ role: "user", text: head + text });
+      this.#compactor.noteUser(this.#log?.lastSeq ?? -1);
       const ledger = this.#writeLedger(turnId);
       await this.#parts.ready();
       const outcome = await runTurn(
@@ -202,10 +231,35 @@ export class Conversation implements Runtime {
       calls,
       takeSteering: () => queue.takeSteering(),
       limit,
+      beforeRequest: () => this.#compactor.beforeRequest(turnId, signal),
+      makeRoom: () => this.#compactor.makeRoom(turnId, signal),
       ...(checkFinal && { checkFinal }),
-      emit,
+      emit: (event) => {
+        if (event.type === "request_started") this.#compactor.noteRequest();
+        else if (event.type === "usage") this.#compactor.noteUsage(event.usage);
+        emit(event);
+      },
       signal,
     };
+  }
+
+  #createCompactor(): Compactor {
+    const { provider, budget, compaction, model, emit, request, toolbox, sessionId, context } = this.#parts;
+    const parts: CompactorParts = {
+      ...compaction,
+      provider,
+      budget,
+      model,
+      emit,
+      request: () => ({ ...request, system: this.#systemPrompt().text, tools: toolbox.specs(), sessionId }),
+      lastSeq: () => this.#log?.lastSeq ?? -1,
+      redeliver: async (retained) => {
+        const { text, sources } = await context.compacted(completeReads(retained, this.workspace));
+        if (sources.length > 0) emit({ type: "context", turnId: this.turnId, sources });
+        return text;
+      },
+    };
+    return new Compactor(parts, this.#messages, this.#parts.seqs);
   }
 
   #metadata(turnId: string): RunEvent {
@@ -251,6 +305,20 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   const timer = setTimeout(resolve, ms);
   await Promise.race([work, promise]);
   clearTimeout(timer);
+}
+
+/** `path (lines 1-N of N, HASH)`: a whole file that is still in the conversation (C11). */
+const COMPLETE_READ = /^(.+) \(lines 1-(\d+) of \2, (xxh64:[0-9a-f]{16})\)/;
+
+function completeReads(
+  messages: readonly Message[],
+  workspace: string,
+): { readonly path: string; readonly contentHash: string }[] {
+  return messages.flatMap((message) => {
+    if (message.role !== "tool" || message.name !== "read_file_range") return [];
+    const [, path, , contentHash] = COMPLETE_READ.exec(message.text) ?? [];
+    return path === undefined || contentHash === undefined ? [] : [{ path: join(workspace, path), contentHash }];
+  });
 }
 
 /** Failures that a denied call explains: the run could not go on without it. */

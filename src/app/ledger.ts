@@ -1,34 +1,14 @@
 /** The `context_ledger` record of a turn: everything in the context, its size and why it is there. Refuses: choosing. */
+import { BYTES_PER_TOKEN, messageBytes, TARGET, type Window } from "../agent/budget.ts";
 import type { LedgerItem, RunEvent, SourceInfo } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
-
-/** Bytes of UTF-8 per token where nothing better is known (loop spec). */
-export const BYTES_PER_TOKEN = 3.5;
-
-export type Window = {
-  readonly contextWindow: number;
-  readonly maxOutput: number;
-  readonly source: "static" | "configured" | "fallback";
-};
 
 /** Assumed when nothing is known of a model. */
 export const FALLBACK_WINDOW: Window = { contextWindow: 128_000, maxOutput: 8_192, source: "fallback" };
 
-export const TARGET = 0.8;
-
 /** Tokens a text of `bytes` takes, rounded up. */
 export function estimateTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
-}
-
-/** UTF-8 size of what a message carries. */
-export function messageBytes(message: Message): number {
-  let bytes = Buffer.byteLength(message.text);
-  if (message.role === "assistant") {
-    bytes += Buffer.byteLength(message.reasoning ?? "");
-    for (const call of message.calls) bytes += Buffer.byteLength(call.name) + Buffer.byteLength(call.arguments);
-  }
-  return bytes;
 }
 
 function item(kind: LedgerItem["kind"], id: string, bytes: number, state: string, reason: string): LedgerItem {

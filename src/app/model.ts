@@ -4,6 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Window } from "../agent/budget.ts";
 import { UserError } from "../base/user-error.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -13,7 +14,7 @@ import { resolveProviders } from "../provider/presets.ts";
 import type { ModelInfo, Provider } from "../provider/provider.ts";
 import { chooseModel } from "../provider/select.ts";
 import type { ProviderSettings } from "../types/settings.ts";
-import { FALLBACK_WINDOW, type Window } from "./ledger.ts";
+import { FALLBACK_WINDOW } from "./ledger.ts";
 import { version } from "./version.ts";
 
 export type ChosenModel = {

@@ -3,6 +3,7 @@
  * own. Refuses: anything a turn does (conversation.ts).
  */
 import { resolve } from "node:path";
+import { createBudget } from "../agent/budget.ts";
 import { createPolicy } from "../agent/policy.ts";
 import { buildSystemPrompt } from "../agent/prompt.ts";
 import { createQueue } from "../agent/queue.ts";
@@ -243,6 +244,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     requestBytes: () => harnessBytes + runtime.bytes(),
   });
   bus.taps.push(limits.event);
+  const budget = createBudget(chosen.window, loaded.config.compaction.threshold);
   const configured = loaded.config.models[chosen.name];
   const facts = (): RunFacts => factsOf(joined, toolbox, engine);
   let harnessBytes = 0;
@@ -300,7 +302,10 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     },
     limit: limits.check,
     ...(schema && { checkFinal: schema.check }),
+    budget,
+    compaction: { ...loaded.config.compaction, ...(options.rendererMode === "print" && { review: "never" as const }) },
     history: session.history,
+    seqs: session.seqs,
     turns: session.turns,
     ready: async () => undefined,
     ledger: (turnId, sources, messages) =>

@@ -1,4 +1,5 @@
 /** The face of one open conversation: what ui/ and acp/ drive. Refuses: building one (open.ts does). */
+import type { CompactionOutcome } from "../agent/compactor.ts";
 import type { QueueKind, RunEvent, TurnOutcome } from "../types/event.ts";
 import type { Message, ToolSpec, Usage } from "../types/message.ts";
 
@@ -29,6 +30,12 @@ export interface Runtime {
   preview(text: string): Promise<Preview>;
   /** Queued input while a turn runs. Returns false when the audit record could not be written: the caller keeps the text. */
   queue(kind: QueueKind, text: string): boolean;
+  /** Summarises the older part of the conversation; only between turns. */
+  compact(guidance: string, signal?: AbortSignal): Promise<CompactionOutcome>;
+  /** A summary that waits for a review. */
+  readonly pendingCompaction: { readonly handle: string; readonly summary: string } | undefined;
+  /** False when no summary waits. */
+  reviewCompaction(review: "approved" | "rejected"): Promise<boolean>;
   /** Cancels the active turn; one `cancelled` record. */
   cancel(reason: string): void;
   totals(): RunTotals;

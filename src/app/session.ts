@@ -36,11 +36,13 @@ export type OpenedSession = {
   /** Closes whatever log is open and lets go of its lock. */
   readonly close: () => void;
   readonly history: readonly Message[];
+  /** Parallel to `history`: the seq of the record each message began with. */
+  readonly seqs: readonly number[];
   readonly turns: number;
   readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
 };
 
-const NOTHING = { history: [], turns: 0, sources: [] } as const;
+const NOTHING = { history: [], seqs: [], turns: 0, sources: [] } as const;
 
 /** @throws UserError when the session to resume does not exist or another process writes it. */
 export async function openSession(request: SessionRequest): Promise<OpenedSession> {
@@ -83,6 +85,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       path: log.path,
       open: async () => log,
       history: resumed.messages,
+      seqs: resumed.seqs,
       turns: resumed.turns,
       sources: resumed.sources,
     };

@@ -12,6 +12,7 @@ import { addUsage, usageOf } from "./totals.ts";
 export const OUTCOME_UNKNOWN =
   "outcome unknown: the program stopped before this call's result was recorded. Check side effects before doing it again.";
 export const NO_OUTPUT = "(no output)";
+const MAX_RESULT_CHARACTERS = 256 * 1024;
 const GO_ON = "Continue.";
 export const CUT_MARK = "[This answer was cut off.]";
 
@@ -260,7 +261,7 @@ class ConversationBuilder {
 
   #addResult(record: StoredRecord & { readonly type: "tool_finished" }): void {
     const text = record.output.toWellFormed();
-    const shown = text.trim() === "" ? NO_OUTPUT : text;
+    const shown = text.trim() === "" ? NO_OUTPUT : capped(text);
     const result: ToolMessage = { role: "tool", callId: record.call_id, name: "", text: shown, failed: record.status !== "ok" };
     const open = this.#open.get(record.call_id) ?? [];
     const sameTurn = open.findIndex((call) => call.turnId === record.turn_id);
@@ -349,7 +350,9 @@ class ConversationBuilder {
 
 /** What the model sees instead of the records a compaction covers. */
 export function summaryText(summary: string): string {
-  return `<conversation_summary>\n${summary.toWellFormed().trim()}\n</conversation_summary>`;
+  const text = summary.toWellFormed().trim();
+  // Our own summaries carry their element; it is what the model saw.
+  return text.startsWith("<conversation_summary>") ? text : `<conversation_summary>\n${text}\n</conversation_summary>`;
 }
 
 function toMessages(entry: ResponseEntry, openCalls: string[]): Message[] {
@@ -370,6 +373,12 @@ function toMessages(entry: ResponseEntry, openCalls: string[]): Message[] {
     return { role: "tool", callId: call.id, name: call.name, text: OUTCOME_UNKNOWN, failed: true };
   });
   return [assistant, ...results];
+}
+
+/** Our tools stay far below this; a hand-made or foreign log must not fill a whole context with one result (J12). */
+function capped(text: string): string {
+  if (text.length <= MAX_RESULT_CHARACTERS) return text;
+  return `${text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed()}\n[result cut on resume: ${MAX_RESULT_CHARACTERS} of ${text.length} characters]`;
 }
 
 function modelName(provider: string, model: string): string {
