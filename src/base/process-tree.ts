@@ -103,13 +103,13 @@ export function killTreeNow(tree: Tree): number {
   return seen.members.length;
 }
 
-/** TERM, two seconds, KILL. Resolves when no member is left or nothing more can be done; says how many survived. */
-export async function endTree(tree: Tree, clock: Clock): Promise<number> {
+/** TERM, two seconds (or `graceMs`), KILL. Resolves when no member is left or nothing more can be done; says how many survived. */
+export async function endTree(tree: Tree, clock: Clock, graceMs = GRACE_MS): Promise<number> {
   let left = await decidedMembers(tree, clock);
   sendAll(tree, left, "SIGTERM");
   // A stopped process gets its TERM only when it is continued.
   for (const member of left) if (member.stopped) signal(member.pid, "SIGCONT");
-  const deadline = clock.now() + GRACE_MS;
+  const deadline = clock.now() + graceMs;
   for (let pause = 5; left.length > 0 && clock.now() < deadline; pause = Math.min(pause * 2, 100)) {
     await clock.sleep(pause);
     left = left.filter(isRunning);

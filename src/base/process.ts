@@ -1,5 +1,5 @@
 /**
- * The one spawner (architecture rule 3): own session without a terminal, empty stdin, streamed output, monotonic
+ * The one spawner (architecture rule 3): own session without a terminal, empty stdin (or a pipe), streamed output, monotonic
  * time-out, and an end for the whole tree. Refuses: choosing an environment (base/child-env.ts), interpreting output.
  */
 import { randomBytes } from "node:crypto";
@@ -32,6 +32,18 @@ export type ProcessRequest = {
   readonly descendants?: "tracked" | "none";
   /** Go on delivering what descendants print after the direct child has exited (background processes). */
   readonly follow?: boolean;
+  /** `pipe`: a protocol is spoken with the child (MCP, ACP), through `RunningProcess.input`. Without it stdin is empty. */
+  readonly stdin?: "pipe";
+  /** From TERM to KILL when this process is ended; 2 s when it is not said. */
+  readonly graceMs?: number;
+};
+
+/** The child's stdin. */
+export type ProcessInput = {
+  /** Resolves when the bytes are on their way. Rejects when the child no longer reads. */
+  write(data: Uint8Array | string): Promise<void>;
+  /** The child sees the end of its input. Idempotent. */
+  end(): void;
 };
 
 export type ProcessEnd = {
@@ -57,6 +69,8 @@ export type ProcessOutcome = ProcessEnd | { readonly started: false; readonly fa
 
 export type RunningProcess = {
   readonly pid: number;
+  /** Only with `stdin: "pipe"`. */
+  readonly input?: ProcessInput;
   /** Resolves when the direct child has exited and output is drained, or 250 ms later. Rejects only when a receiver threw. */
   readonly done: Promise<ProcessEnd>;
   /** Ends the whole tree, also what is left of it after `done`; resolves when it is gone. */
@@ -159,7 +173,7 @@ function launch(
     argv0: request.argv[0] ?? program,
     cwd: request.cwd,
     env,
-    stdin: "ignore",
+    stdin: request.stdin ?? "ignore",
     stdout: out,
     stderr: err,
     // setsid: a session of its own has no terminal to open and is one group to signal.
@@ -199,7 +213,7 @@ function sourceOf(pipe: Pipe | undefined, own: ReadableStream<Uint8Array> | numb
 function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock: Clock): RunningProcess {
   const { child } = spawned;
   const began = clock.now();
-  const ender = createEnder(tree, clock);
+  const ender = createEnder(tree, clock, request.graceMs);
   const clearTimer = request.timeoutMs === undefined ? () => {} : clock.after(request.timeoutMs, () => void ender.end("timeout"));
   const cancel = (): void => void ender.end("cancel");
   const stop = (): void => void ender.end("stop");
@@ -235,7 +249,27 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
       elapsedMs,
     };
   };
-  return { pid: child.pid, done: finish(), end: () => ender.end("cancel") };
+  const input = inputOf(child);
+  return { pid: child.pid, ...(input && { input }), done: finish(), end: () => ender.end("cancel") };
+}
+
+function inputOf(child: Child): ProcessInput | undefined {
+  const sink = child.stdin;
+  if (typeof sink !== "object" || sink === null) return undefined;
+  let ended = false;
+  return {
+    async write(data) {
+      if (ended) throw new Error("the input of this process has ended");
+      await sink.write(data);
+      await sink.flush();
+    },
+    end() {
+      if (ended) return;
+      ended = true;
+      // A child that is gone already has closed its side.
+      Promise.resolve(sink.end()).catch(() => {});
+    },
+  };
 }
 
 function lateness(tree: Tree): number {

@@ -19,8 +19,8 @@ export type Ender = {
   survivors(): number;
 };
 
-/** `tree.roots` are marked as exited by `childExited`. */
-export function createEnder(tree: Tree, clock: Clock): Ender {
+/** `tree.roots` are marked as exited by `childExited`. `graceMs`: from TERM to KILL. */
+export function createEnder(tree: Tree, clock: Clock, graceMs?: number): Ender {
   const gaveUp = Promise.withResolvers<void>();
   let reason: EndReason | undefined;
   let survivors = 0;
@@ -29,7 +29,7 @@ export function createEnder(tree: Tree, clock: Clock): Ender {
   let cancelTimer = (): void => {};
 
   const endOnce = async (): Promise<void> => {
-    survivors = await endTree(tree, clock);
+    survivors = await endTree(tree, clock, graceMs);
     ending = undefined;
     if (!exited) cancelTimer = clock.after(UNKILLABLE_MS, gaveUp.resolve);
   };
