@@ -12,7 +12,10 @@ const base: Pick<ProcessRequest, "cwd" | "env" | "stdin"> = {
 test("what is written arrives, and the end of the input is seen", async () => {
   const owner = createProcessOwner();
   let bytes = 0;
-  const started = await owner.start({ ...base, argv: ["cat"], onStdout: (chunk) => void (bytes += chunk.length) });
+  const count = (chunk: Uint8Array): void => {
+    bytes += chunk.length;
+  };
+  const started = await owner.start({ ...base, argv: ["cat"], onStdout: count });
   if (!started.ok) throw new Error(started.failure.message);
   await started.process.input?.write("hello\n");
   await started.process.input?.write("x".repeat(1_000_000));
