@@ -1,0 +1,64 @@
+/** Character clusters as a person sees them: where they begin and end, how wide they are. Refuses: splitting one. */
+import { visible } from "./sanitize.ts";
+
+/** Clusters are looked for in a window of this size: no real one is longer, and texts may be. */
+const WINDOW = 256;
+const BIDI = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/;
+const TAGS = /[\u{e0000}-\u{e007f}]/u;
+
+/** Splits text into clusters. Made once by whoever needs it (the constructor is slow). */
+export type Segmenter = Intl.Segmenter;
+
+export function createSegmenter(): Segmenter {
+  return new Intl.Segmenter("en", { granularity: "grapheme" });
+}
+
+const isPlain = (code: number): boolean => code >= 0x20 && code < 0x7f;
+
+/** A place at or before `index` where a cluster surely begins: between two printable ASCII characters, or at a line's start. */
+function anchorBefore(text: string, index: number): number {
+  const limit = Math.max(0, index - WINDOW);
+  for (let at = index - 1; at > limit; at--) {
+    const code = text.charCodeAt(at);
+    const before = text.charCodeAt(at - 1);
+    if (before === 10 || (isPlain(code) && isPlain(before))) return at;
+  }
+  return limit;
+}
+
+/** The end of the cluster that begins at `index`. */
+export function nextBoundary(segmenter: Segmenter, text: string, index: number): number {
+  if (index >= text.length) return text.length;
+  const [first] = segmenter.segment(text.slice(index, index + WINDOW));
+  return index + (first?.segment.length ?? 1);
+}
+
+/** The start of the cluster that ends at `index`. */
+export function previousBoundary(segmenter: Segmenter, text: string, index: number): number {
+  if (index <= 0) return 0;
+  const from = anchorBefore(text, index);
+  let last = from;
+  for (const { index: at } of segmenter.segment(text.slice(from, index))) last = from + at;
+  return last;
+}
+
+/** The first boundary at or after `index`, which may lie inside a cluster. */
+export function boundaryFrom(segmenter: Segmenter, text: string, index: number): number {
+  if (index <= 0 || index >= text.length) return Math.min(Math.max(0, index), text.length);
+  const from = anchorBefore(text, index);
+  for (const { index: at, segment } of segmenter.segment(text.slice(from, index + WINDOW))) {
+    if (from + at >= index) return from + at;
+    if (from + at + segment.length >= index) return from + at + segment.length;
+  }
+  return text.length;
+}
+
+/** How a cluster of typed text is shown: itself, or a visible stand-in where it would show nothing or turn the line around. */
+export function shownCluster(cluster: string): string {
+  const code = cluster.charCodeAt(0);
+  if (cluster.length === 1 && isPlain(code)) return cluster;
+  if (cluster === "\t") return "    ";
+  const hidden =
+    code < 0x20 || (code >= 0x7f && code < 0xa0) || BIDI.test(cluster) || (TAGS.test(cluster) && !cluster.startsWith("🏴"));
+  return hidden || Bun.stringWidth(cluster) === 0 ? visible(cluster) : cluster;
+}

@@ -1,0 +1,179 @@
+/**
+ * The text being typed, as a value: every key is a function from one state to the next (repl.md, Input). Clusters are
+ * moved over and deleted as one. Refuses: drawing, history, knowing which key means what.
+ */
+import { boundaryFrom, nextBoundary, previousBoundary, type Segmenter } from "./graphemes.ts";
+
+export type EditorState = {
+  readonly text: string;
+  /** UTF-16 index, always between two clusters. */
+  readonly cursor: number;
+  /** What was cut last. */
+  readonly killed: string;
+  /** Earlier states, newest last, for undo. */
+  readonly past: readonly { readonly text: string; readonly cursor: number }[];
+};
+
+export type EditCommand =
+  | "left"
+  | "right"
+  | "word-left"
+  | "word-right"
+  | "line-start"
+  | "line-end"
+  | "text-start"
+  | "text-end"
+  | "delete-left"
+  | "delete-right"
+  | "kill-to-end"
+  | "kill-to-start"
+  | "kill-word-left"
+  | "kill-word-right"
+  | "yank"
+  | "transpose"
+  | "undo";
+
+const MAX_UNDO = 200;
+
+export const EMPTY: EditorState = { text: "", cursor: 0, killed: "", past: [] };
+
+/** The same editor with another text, cursor at its end (history, external editor). */
+export function withText(state: EditorState, text: string, cursor = text.length): EditorState {
+  return changed(state, text, cursor);
+}
+
+function changed(state: EditorState, text: string, cursor: number, killed = state.killed): EditorState {
+  if (text === state.text) return { ...state, cursor, killed };
+  const past = [...state.past.slice(-MAX_UNDO + 1), { text: state.text, cursor: state.cursor }];
+  return { text, cursor, killed, past };
+}
+
+/** Types or pastes `text` at the cursor. */
+export function insert(segmenter: Segmenter, state: EditorState, text: string): EditorState {
+  const { text: old, cursor } = state;
+  const next = old.slice(0, cursor) + text + old.slice(cursor);
+  return changed(state, next, boundaryFrom(segmenter, next, cursor + text.length));
+}
+
+const isWord = (cluster: string): boolean => /[\p{L}\p{N}_]/u.test(cluster);
+
+function wordLeft(segmenter: Segmenter, text: string, cursor: number): number {
+  let at = cursor;
+  let inWord = false;
+  while (at > 0) {
+    const before = previousBoundary(segmenter, text, at);
+    const word = isWord(text.slice(before, at));
+    if (inWord && !word) return at;
+    inWord ||= word;
+    at = before;
+  }
+  return at;
+}
+
+function wordRight(segmenter: Segmenter, text: string, cursor: number): number {
+  let at = cursor;
+  let inWord = false;
+  while (at < text.length) {
+    const after = nextBoundary(segmenter, text, at);
+    const word = isWord(text.slice(at, after));
+    if (inWord && !word) return at;
+    inWord ||= word;
+    at = after;
+  }
+  return at;
+}
+
+/** Back over white space, then over what is not: what Ctrl+W deletes. */
+function blankLeft(segmenter: Segmenter, text: string, cursor: number): number {
+  let at = cursor;
+  let inWord = false;
+  while (at > 0) {
+    const before = previousBoundary(segmenter, text, at);
+    const blank = /^\s/.test(text.slice(before, at));
+    if (inWord && blank) return at;
+    inWord ||= !blank;
+    at = before;
+  }
+  return at;
+}
+
+function lineStart(text: string, cursor: number): number {
+  return text.lastIndexOf("\n", cursor - 1) + 1;
+}
+
+function lineEnd(text: string, cursor: number): number {
+  const end = text.indexOf("\n", cursor);
+  return end === -1 ? text.length : end;
+}
+
+function cut(state: EditorState, from: number, to: number, keep: boolean): EditorState {
+  if (from === to) return state;
+  const text = state.text.slice(0, from) + state.text.slice(to);
+  return changed(state, text, from, keep ? state.text.slice(from, to) : state.killed);
+}
+
+function transpose(segmenter: Segmenter, state: EditorState): EditorState {
+  const { text } = state;
+  const middle = state.cursor === text.length ? previousBoundary(segmenter, text, text.length) : state.cursor;
+  const start = previousBoundary(segmenter, text, middle);
+  const end = nextBoundary(segmenter, text, middle);
+  if (start === middle || middle === end) return state;
+  const next = text.slice(0, start) + text.slice(middle, end) + text.slice(start, middle) + text.slice(end);
+  return changed(state, next, boundaryFrom(segmenter, next, end));
+}
+
+function moved(state: EditorState, cursor: number): EditorState {
+  return cursor === state.cursor ? state : { ...state, cursor };
+}
+
+/** One editing command. */
+export function edit(segmenter: Segmenter, state: EditorState, command: EditCommand): EditorState {
+  const { text, cursor } = state;
+  switch (command) {
+    case "left":
+      return moved(state, previousBoundary(segmenter, text, cursor));
+    case "right":
+      return moved(state, nextBoundary(segmenter, text, cursor));
+    case "word-left":
+      return moved(state, wordLeft(segmenter, text, cursor));
+    case "word-right":
+      return moved(state, wordRight(segmenter, text, cursor));
+    case "line-start":
+      return moved(state, lineStart(text, cursor));
+    case "line-end":
+      return moved(state, lineEnd(text, cursor));
+    case "text-start":
+      return moved(state, 0);
+    case "text-end":
+      return moved(state, text.length);
+    case "delete-left":
+      return rejoined(segmenter, cut(state, previousBoundary(segmenter, text, cursor), cursor, false));
+    case "delete-right":
+      return rejoined(segmenter, cut(state, cursor, nextBoundary(segmenter, text, cursor), false));
+    case "kill-to-end": {
+      const end = lineEnd(text, cursor);
+      return rejoined(segmenter, cut(state, cursor, end === cursor ? Math.min(text.length, end + 1) : end, true));
+    }
+    case "kill-to-start": {
+      const start = lineStart(text, cursor);
+      return rejoined(segmenter, cut(state, start === cursor ? Math.max(0, start - 1) : start, cursor, true));
+    }
+    case "kill-word-left":
+      return rejoined(segmenter, cut(state, blankLeft(segmenter, text, cursor), cursor, true));
+    case "kill-word-right":
+      return rejoined(segmenter, cut(state, cursor, wordRight(segmenter, text, cursor), true));
+    case "yank":
+      return state.killed === "" ? state : insert(segmenter, state, state.killed);
+    case "transpose":
+      return transpose(segmenter, state);
+    case "undo": {
+      const last = state.past.at(-1);
+      return last ? { ...state, text: last.text, cursor: last.cursor, past: state.past.slice(0, -1) } : state;
+    }
+  }
+}
+
+/** After a deletion the two sides may form one cluster: the cursor stands behind it. */
+function rejoined(segmenter: Segmenter, state: EditorState): EditorState {
+  return moved(state, boundaryFrom(segmenter, state.text, state.cursor));
+}
