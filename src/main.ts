@@ -5,22 +5,17 @@
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { commit, version } from "./app/version.ts";
-import { createProcessOwner, type ProcessOwner } from "./base/process.ts";
+import type { ProcessOwner } from "./base/process.ts";
 import { EXIT, type ExitCode, UserError } from "./base/user-error.ts";
 import { type Parsed, parseArgs } from "./cli/args.ts";
-import { runCommand } from "./cli/commands.ts";
-import { emptyResult, runDoor, writeResult } from "./cli/run.ts";
-import { usageText } from "./cli/usage-text.ts";
 import { readEnvironment } from "./config/env.ts";
-import { createNotices } from "./ui/notices.ts";
 import { type Output, openOutput } from "./ui/output.ts";
 import type { PrintFormat } from "./ui/print.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** First signal: everything winds down, children first. Second: the program ends at once, children killed. */
-function listenToSignals(processes: ProcessOwner): AbortController {
-  const controller = new AbortController();
+function listenToSignals(processes: ProcessOwner, controller: AbortController): void {
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
@@ -29,7 +24,6 @@ function listenToSignals(processes: ProcessOwner): AbortController {
       process.kill(process.pid, signal);
     });
   }
-  return controller;
 }
 
 function workingDirectory(flag: string | undefined): string {
@@ -56,12 +50,15 @@ function formatOf(argv: readonly string[]): PrintFormat {
   return words.includes("--output-format") && (value === "json" || value === "stream-json") ? value : "text";
 }
 
-async function open(
-  parsed: Parsed,
-  env: Readonly<Record<string, string>>,
-  output: Output,
-  elapsed: () => number,
-): Promise<ExitCode> {
+type Start = {
+  readonly parsed: Parsed;
+  readonly env: Readonly<Record<string, string>>;
+  readonly output: Output;
+  readonly controller: AbortController;
+  readonly elapsed: () => number;
+};
+
+async function open({ parsed, env, output, controller, elapsed }: Start): Promise<ExitCode> {
   const { command, words, flags, dash } = parsed;
   if (flags.version) {
     output.stdout.line(
@@ -71,70 +68,61 @@ async function open(
     );
     return EXIT.ok;
   }
+  // Lazy doors: the version is there before anything else is loaded, a subcommand loads no run and a run no subcommand.
   if (flags.help) {
+    const { usageText } = await import("./cli/usage-text.ts");
     output.stdout.line(usageText(command));
     return EXIT.ok;
   }
   const cwd = workingDirectory(flags.cwd);
+  const { createProcessOwner } = await import("./base/process.ts");
   const processes = createProcessOwner();
-  const controller = listenToSignals(processes);
+  listenToSignals(processes, controller);
   try {
-    if (command !== "") return await runCommand(command, { words, flags, output, env, cwd, signal: controller.signal });
+    if (command !== "") {
+      const { runCommand } = await import("./cli/commands.ts");
+      return await runCommand(command, { words, flags, output, env, cwd, signal: controller.signal });
+    }
+    const { runDoor } = await import("./cli/run.ts");
     return await runDoor({ words, dash, flags, output, env, cwd, processes, controller, elapsed });
   } finally {
     await processes.reapAll();
   }
 }
 
-/** Tells of an error nobody foresaw: one line, the stack only with `-v` (B06). */
-function reportBug(error: unknown, output: Output, verbose: boolean): ExitCode {
-  const notices = createNotices(output.stderr, verbose ? "verbose" : "normal");
-  const message = error instanceof Error ? error.message : String(error);
-  notices.error(`internal error: ${message} (this is a bug in thndrs ${version}; -v shows where)`);
-  if (verbose && error instanceof Error && error.stack) notices.error(error.stack);
-  return EXIT.internal;
-}
-
 async function main(argv: readonly string[]): Promise<void> {
   const started = performance.now();
   const elapsed = (): number => performance.now() - started;
   const env = readEnvironment();
+  const controller = new AbortController();
   let output = openOutput({ env, color: "auto" });
   let format = formatOf(argv);
   let verbose = argv.includes("-v") || argv.includes("--verbose");
-  const finish = async (code: ExitCode): Promise<void> => {
-    process.exitCode = code;
-    await Promise.all([output.stdout.flush(), output.stderr.flush()]);
-  };
-  const onBug = (error: unknown): void => {
-    const code = reportBug(error, output, verbose);
-    process.exitCode = code;
+  let bug = false;
+  const end = () => ({ output, format, verbose, elapsedMs: elapsed() });
+  // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
+  const onBug = async (error: unknown): Promise<void> => {
+    bug = true;
+    process.exitCode = EXIT.internal;
+    controller.abort("internal error");
+    const { reportBug } = await import("./cli/early-end.ts");
+    reportBug(error, end());
   };
   process.on("uncaughtException", onBug);
   process.on("unhandledRejection", onBug);
+  let code: ExitCode;
   try {
     const parsed = parseArgs(argv);
     format = parsed.flags.outputFormat ?? "text";
     verbose = parsed.flags.verbose ?? false;
     if (parsed.flags.color && parsed.flags.color !== "auto") output = openOutput({ env, color: parsed.flags.color });
-    await finish(await open(parsed, env, output, elapsed));
+    code = await open({ parsed, env, output, controller, elapsed });
   } catch (error) {
-    if (!(error instanceof UserError)) {
-      writeResult(
-        output,
-        format,
-        emptyResult(EXIT.internal, "internal", error instanceof Error ? error.message : String(error), elapsed()),
-      );
-      return finish(reportBug(error, output, verbose));
-    }
-    createNotices(output.stderr, "normal").error(`error: ${error.message}`);
-    writeResult(
-      output,
-      format,
-      emptyResult(error.exitCode, error.exitCode === EXIT.usage ? "usage" : "setup", error.message, elapsed()),
-    );
-    await finish(error.exitCode);
+    const { reportFatal } = await import("./cli/early-end.ts");
+    code = reportFatal(error, end());
   }
+  process.exitCode = bug ? EXIT.internal : code;
+  await Promise.all([output.stdout.flush(), output.stderr.flush()]);
 }
 
 await main(process.argv.slice(2));

@@ -6,10 +6,9 @@ import { type OpenedRuntime, openRuntime } from "../app/open.ts";
 import type { Runtime } from "../app/runtime.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
-import { jsonLine, OUTPUT_VERSION, type RunResult } from "../ui/events-json.ts";
 import { createNotices, type Notices, type Verbosity } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
-import { type PrintFormat, runPrint } from "../ui/print.ts";
+import { runPrint } from "../ui/print.ts";
 import { readStdin, stdinKind } from "../ui/stdin.ts";
 import type { Flags } from "./args.ts";
 
@@ -33,30 +32,6 @@ const STDIN_MAX_BYTES = 16 * 1024 * 1024;
 
 export function verbosityOf(flags: Flags): Verbosity {
   return flags.quiet ? "quiet" : flags.verbose ? "verbose" : "normal";
-}
-
-/** The result object of a run that ended before there was a session: usage, configuration, bugs. */
-export function emptyResult(code: ExitCode, errorClass: string, message: string, elapsedMs: number): RunResult {
-  return {
-    version: OUTPUT_VERSION,
-    status: code === EXIT.usage ? "usage" : code === EXIT.policy ? "policy" : code === EXIT.internal ? "internal" : "failed",
-    exit_code: code,
-    session_id: null,
-    model: null,
-    turns: 0,
-    text: "",
-    usage: null,
-    cost_usd: null,
-    duration_ms: Math.round(elapsedMs),
-    changed_files: [],
-    error: { class: errorClass, message },
-  };
-}
-
-/** Writes that object where the format wants one. */
-export function writeResult(output: Output, format: PrintFormat, result: RunResult): void {
-  if (format === "text") return;
-  output.stdout.line(jsonLine(format === "json" ? result : { ...result, type: "result" }));
 }
 
 /** Print mode is asked for, or chosen by itself when stdin or stdout is not a terminal. */

@@ -23,7 +23,8 @@ const RUN_USAGE = `thndrs [options] [prompt…]          talk on a terminal (a p
 /** Help of the program (`command` is "") or of one subcommand. */
 export function usageText(command: string): string {
   const spec = findCommand(command);
-  if (spec) return [`Usage: thndrs ${spec.usage}`, "", `  ${spec.help}`, "", "Options:", ...flagLines(flagsOf(command))].join("\n");
+  if (spec)
+    return [`Usage: thndrs ${spec.usage}`, "", `  ${spec.help}`, "", "Options:", ...flagLines(flagsOf(command))].join("\n");
   const width = Math.max(...COMMANDS.map((entry) => entry.name.length));
   return [
     "thndrs – a pair programmer for your terminal and your CI",

@@ -2,7 +2,7 @@
  * The only hand on stdout and stderr (house rule 5). Everything written arrives, whatever the speed of the reader;
  * a reader that goes away ends the stream quietly. Refuses: colours, sanitising, deciding what is said.
  */
-import { isatty } from "node:tty";
+import { fstatSync } from "node:fs";
 
 /** One output stream. Writes are queued in order; nothing throws. */
 export interface OutputStream {
@@ -31,6 +31,15 @@ export type OutputOptions = {
 /** Text collected before it is handed to the kernel in one go. */
 const BATCH_BYTES = 64 * 1024;
 
+/** `node:tty` takes milliseconds to load; only a character device can be a terminal. */
+export function isTerminal(fd: 0 | 1 | 2): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule("node:tty").isatty(fd);
+  } catch {
+    return false;
+  }
+}
+
 class FileStream implements OutputStream {
   readonly isTerminal: boolean;
   readonly color: boolean;
@@ -45,7 +54,7 @@ class FileStream implements OutputStream {
   constructor(fd: 1 | 2, options: OutputOptions) {
     this.#fd = fd;
     this.#file = fd === 1 ? Bun.stdout : Bun.stderr;
-    this.isTerminal = isatty(fd);
+    this.isTerminal = isTerminal(fd);
     const plain = Boolean(options.env.NO_COLOR) || options.env.TERM === "dumb";
     this.color = options.color === "always" || (options.color === "auto" && this.isTerminal && !plain);
   }

@@ -3,8 +3,8 @@
  * Refuses: keys of a terminal (keyboard.ts).
  */
 import { fstatSync } from "node:fs";
-import { isatty } from "node:tty";
 import { UserError } from "../base/user-error.ts";
+import { isTerminal } from "./output.ts";
 
 export type StdinRequest = {
   readonly mode: "auto" | "ignore" | "require";
@@ -26,7 +26,7 @@ export type StdinKind = "terminal" | "closed" | "file" | "stream";
 
 /** What descriptor 0 is, without reading from it. */
 export function stdinKind(): StdinKind {
-  if (isatty(0)) return "terminal";
+  if (isTerminal(0)) return "terminal";
   try {
     return fstatSync(0).isFile() ? "file" : "stream";
   } catch {
