@@ -1,0 +1,83 @@
+/**
+ * The live region as rows of text and a cursor, and the control sequences that lead from one frame to the next. Pure.
+ * Only relative moves, so that the terminal's own scrollback stays what it is. Refuses: time, streams.
+ */
+
+export type Frame = {
+  /** Rows, none wider than the terminal less one column. */
+  readonly lines: readonly string[];
+  /** The row and column the cursor stands on. */
+  readonly row: number;
+  readonly column: number;
+};
+
+const up = (count: number): string => (count > 0 ? `\x1b[${count}A` : "");
+const down = (count: number): string => (count > 0 ? `\x1b[${count}B` : "");
+const right = (count: number): string => (count > 0 ? `\x1b[${count}C` : "");
+
+/** From the cursor of `frame` to the start of its first row, everything from there on erased. */
+export function eraseFrame(frame: Frame | undefined): string {
+  return frame ? `${up(frame.row)}\r\x1b[J` : "";
+}
+
+/** Draws a frame where nothing is, from the start of a row. */
+function drawWhole(frame: Frame): string {
+  const last = frame.lines.length - 1;
+  return `${frame.lines.join("\r\n")}${up(last - frame.row)}\r${right(frame.column)}`;
+}
+
+function drawChanges(before: Frame, next: Frame): string {
+  const parts: string[] = [];
+  let row = before.row;
+  const shared = Math.min(before.lines.length, next.lines.length);
+  const goto = (target: number): void => {
+    parts.push(target < row ? up(row - target) : down(target - row), "\r");
+    row = target;
+  };
+  for (let index = 0; index < shared; index++) {
+    if (before.lines[index] === next.lines[index]) continue;
+    goto(index);
+    parts.push(next.lines[index] ?? "", "\x1b[K");
+  }
+  for (let index = shared; index < next.lines.length; index++) {
+    goto(index - 1);
+    parts.push("\r\n", next.lines[index] ?? "");
+    row = index;
+  }
+  if (next.lines.length < before.lines.length) {
+    goto(next.lines.length - 1);
+    parts.push("\x1b[1B\r\x1b[J", up(1));
+  }
+  goto(next.row);
+  parts.push(right(next.column));
+  return parts.join("");
+}
+
+/** What to write to get from `before` (drawn, cursor in place) to `next`; "" when nothing changed. */
+export function drawFrame(before: Frame | undefined, next: Frame): string {
+  if (!before) return drawWhole(next);
+  if (before === next || same(before, next)) return "";
+  return drawChanges(before, next);
+}
+
+function same(a: Frame, b: Frame): boolean {
+  return (
+    a.row === b.row &&
+    a.column === b.column &&
+    a.lines.length === b.lines.length &&
+    a.lines.every((line, i) => line === b.lines[i])
+  );
+}
+
+/**
+ * The frame as the terminal shows it after a change of width. A terminal that wraps anew (`reflows`) has moved the cursor down
+ * by the rows that longer lines now take; others cut lines off.
+ */
+export function resizedFrame(frame: Frame, columns: number, reflows: boolean): Frame {
+  const own = Math.min(frame.column, columns - 1);
+  if (!reflows) return { ...frame, column: own };
+  let row = 0;
+  for (const line of frame.lines.slice(0, frame.row)) row += Math.max(1, Math.ceil(Bun.stringWidth(line) / columns));
+  row += Math.floor(frame.column / columns);
+  return { lines: frame.lines, row, column: frame.column % columns };
+}

@@ -1,0 +1,217 @@
+/**
+ * Streamed Markdown cut into blocks that are complete: each can be rendered once and never again (repl.md, Streaming).
+ * Linear in what arrives and bounded in what it keeps: a block that grows without end is cut at a line or a word.
+ * Refuses: rendering, understanding more of Markdown than where a block ends.
+ */
+
+export type Block = {
+  readonly text: string;
+  /** Part of a code fence: `head` opens it, `tail` closes it; a long one comes in several parts. */
+  readonly fence?: { readonly info: string; readonly head: boolean; readonly tail: boolean };
+  /** It goes on where the block before it was cut: no blank line between the two. */
+  readonly continues: boolean;
+};
+
+export interface BlockSplitter {
+  push(text: string): readonly Block[];
+  /** What is complete only because the text is over. */
+  end(): readonly Block[];
+  /** What has come since the last block, for a view that is redrawn. */
+  open(): Block | undefined;
+}
+
+/** A block larger than this is cut. Tables are given more room: their rows belong together. */
+const MAX_BLOCK = 8 * 1024;
+const MAX_TABLE = 64 * 1024;
+const MAX_FENCE_LINES = 40;
+
+const FENCE = /^(\s*)(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})([^`\n]*)$/;
+const LIST = /^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
+const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
+
+type Fence = { readonly mark: string; readonly info: string; readonly nested: boolean };
+
+class Splitter implements BlockSplitter {
+  #line = "";
+  #lines: string[] = [];
+  #size = 0;
+  #fence: Fence | undefined;
+  #fenceHead = true;
+  #continues = false;
+  /** A list after a blank line: the next line tells whether it goes on. */
+  #undecided = false;
+
+  push(text: string): readonly Block[] {
+    const blocks: Block[] = [];
+    let start = 0;
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", start)) {
+      const line = this.#line + text.slice(start, at);
+      this.#line = "";
+      this.#take(line, blocks);
+      start = at + 1;
+    }
+    this.#line += text.slice(start);
+    if (this.#line.length > MAX_BLOCK) this.#cutLine(blocks);
+    return blocks;
+  }
+
+  end(): readonly Block[] {
+    const blocks: Block[] = [];
+    if (this.#line !== "") this.#take(this.#line, blocks);
+    this.#line = "";
+    this.#flush(blocks, true);
+    this.#fence = undefined;
+    this.#continues = false;
+    return blocks;
+  }
+
+  open(): Block | undefined {
+    const lines = this.#line === "" ? this.#lines : [...this.#lines, this.#line];
+    if (lines.length === 0 && !(this.#fence && !this.#fence.nested)) return undefined;
+    return this.#block(lines, false);
+  }
+
+  #take(line: string, blocks: Block[]): void {
+    if (this.#fence) {
+      this.#inFence(line, blocks);
+      return;
+    }
+    if (this.#undecided) {
+      this.#undecided = false;
+      if (!/^\s{2,}\S/.test(line) && !LIST.test(line) && line.trim() !== "") this.#flush(blocks);
+    }
+    const fence = FENCE.exec(line);
+    if (fence) {
+      this.#openFence(line, fence, blocks);
+      return;
+    }
+    if (line.trim() === "") {
+      if (this.#lines.length === 0) {
+        this.#continues = false;
+        return;
+      }
+      if (LIST.test(this.#lines[0] ?? "")) {
+        this.#add(line, blocks);
+        this.#undecided = true;
+      } else this.#flush(blocks);
+      return;
+    }
+    if (HEADING.test(line)) {
+      this.#flush(blocks);
+      this.#lines.push(line);
+      this.#flush(blocks);
+      return;
+    }
+    this.#add(line, blocks);
+  }
+
+  #openFence(line: string, match: RegExpExecArray, blocks: Block[]): void {
+    const nested = this.#lines.length > 0 && LIST.test(this.#lines[0] ?? "") && /^\s{2,}|^\s*(?:[-*+]|\d)/.test(line);
+    const opens = nested || LIST.test(line);
+    this.#fence = { mark: match[2] ?? "```", info: (match[3] ?? "").trim(), nested: opens };
+    if (opens) {
+      this.#add(line, blocks);
+      return;
+    }
+    this.#flush(blocks);
+    this.#fenceHead = true;
+  }
+
+  #inFence(line: string, blocks: Block[]): void {
+    const fence = this.#fence;
+    if (!fence) return;
+    const trimmed = line.trim();
+    const closes = trimmed.startsWith(fence.mark) && trimmed.replaceAll(fence.mark[0] ?? "`", "") === "";
+    if (fence.nested) {
+      if (closes) this.#fence = undefined;
+      this.#add(line, blocks);
+      return;
+    }
+    if (closes) {
+      blocks.push(this.#block(this.#lines, true));
+      this.#reset(false);
+      this.#fence = undefined;
+      return;
+    }
+    this.#lines.push(line);
+    this.#size += line.length + 1;
+    if (this.#lines.length >= MAX_FENCE_LINES || this.#size > MAX_BLOCK) this.#cutFence(blocks);
+  }
+
+  #cutFence(blocks: Block[]): void {
+    blocks.push(this.#block(this.#lines, false));
+    this.#fenceHead = false;
+    this.#reset(true);
+  }
+
+  #add(line: string, blocks: Block[]): void {
+    this.#lines.push(line);
+    this.#size += line.length + 1;
+    const limit = this.#lines[0]?.trimStart().startsWith("|") ? MAX_TABLE : MAX_BLOCK;
+    if (this.#size <= limit) return;
+    const nested = this.#fence;
+    this.#fence = undefined;
+    this.#flush(blocks);
+    this.#continues = true;
+    if (nested) {
+      // The rest of a fence that was cut inside its list goes on as a fence of its own.
+      this.#fence = { ...nested, nested: false };
+      this.#fenceHead = false;
+    }
+  }
+
+  /** A line that does not end: cut behind a word, or a fence's line at the limit. */
+  #cutLine(blocks: Block[]): void {
+    while (this.#line.length > MAX_BLOCK) {
+      const space = this.#line.lastIndexOf(" ", MAX_BLOCK);
+      let at = space > MAX_BLOCK / 2 ? space + 1 : MAX_BLOCK;
+      const code = this.#line.charCodeAt(at);
+      if (code >= 0xdc00 && code <= 0xdfff) at += 1;
+      const part = this.#line.slice(0, at);
+      this.#line = this.#line.slice(at);
+      if (this.#fence && !this.#fence.nested) {
+        this.#lines.push(part);
+        this.#cutFence(blocks);
+      } else {
+        this.#lines.push(part);
+        this.#flush(blocks);
+        this.#continues = true;
+      }
+    }
+  }
+
+  #flush(blocks: Block[], over = false): void {
+    const standing = this.#fence && !this.#fence.nested;
+    if (standing && over) {
+      blocks.push(this.#block(this.#lines, true));
+      this.#reset(false);
+      return;
+    }
+    while (this.#lines.at(-1)?.trim() === "") this.#lines.pop();
+    if (this.#lines.length > 0) {
+      blocks.push(this.#block(this.#lines, false));
+      this.#reset(false);
+    }
+    this.#size = 0;
+    this.#undecided = false;
+  }
+
+  #block(lines: readonly string[], tail: boolean): Block {
+    const text = lines.join("\n");
+    const fence = this.#fence;
+    if (!fence || fence.nested) return { text, continues: this.#continues };
+    return { text, continues: !this.#fenceHead, fence: { info: fence.info, head: this.#fenceHead, tail } };
+  }
+
+  #reset(continues: boolean): void {
+    this.#lines = [];
+    this.#size = 0;
+    this.#continues = continues;
+    this.#undecided = false;
+  }
+}
+
+/** A splitter for one answer. */
+export function createBlockSplitter(): BlockSplitter {
+  return new Splitter();
+}

@@ -1,0 +1,51 @@
+/** Frames on a model of a terminal: what is drawn is what was meant, from any frame to any other. */
+import { expect, test } from "bun:test";
+import { drawFrame, eraseFrame, type Frame, resizedFrame } from "../../src/ui/frame.ts";
+import { Screen } from "../support/screen.ts";
+
+test("random frames one after the other, settled lines in between", () => {
+  let seed = 5;
+  const random = (limit: number): number => {
+    seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+    return (seed >> 8) % limit;
+  };
+  const words = ["", "a", "日本語", "long line of words", "\x1b[31mred\x1b[0m", "🌲🌲"];
+  for (let round = 0; round < 60; round++) {
+    const screen = new Screen(20, 8);
+    const settled: string[] = [];
+    let frame: Frame | undefined;
+    for (let step = 0; step < 30; step++) {
+      const lines = Array.from({ length: 1 + random(5) }, () => words[random(words.length)] ?? "");
+      const next: Frame = { lines, row: random(lines.length), column: random(19) };
+      if (random(3) === 0) {
+        const line = `settled ${settled.length}`;
+        settled.push(line);
+        screen.write(`${eraseFrame(frame)}${line}\r\n`);
+        frame = undefined;
+      }
+      screen.write(drawFrame(frame, next));
+      frame = next;
+      const plain = lines.map((line) => line.replace(/\x1b\[[0-9;]*m/g, ""));
+      const everything = [...screen.scrollback, ...screen.lines()];
+      const shown = everything.slice(0, settled.length + lines.length);
+      expect(shown).toEqual([...settled, ...plain]);
+      expect(everything.slice(settled.length + lines.length).join("")).toBe("");
+      const top = settled.length - screen.scrollback.length;
+      expect([screen.row, screen.column]).toEqual([top + next.row, next.column]);
+    }
+  }
+});
+
+test("L05 after a change of width the old rows are gone, whether the terminal cuts lines off or wraps them anew", () => {
+  const frame: Frame = { lines: ["x".repeat(50), "> input", "status"], row: 1, column: 7 };
+  const cut = new Screen(60, 10);
+  cut.write(`above\r\n${drawFrame(undefined, frame)}`);
+  cut.resize(20, 10);
+  cut.write(eraseFrame(resizedFrame(frame, 20, false)));
+  expect(cut.text()).toBe("above");
+  const wrapped = new Screen(20, 10);
+  // What a terminal that wraps anew shows after the change: the long row takes three.
+  wrapped.write(`above\r\n${"x".repeat(20)}\r\n${"x".repeat(20)}\r\n${"x".repeat(10)}\r\n> input\r\nstatus\x1b[1A\r\x1b[7C`);
+  wrapped.write(eraseFrame(resizedFrame(frame, 20, true)));
+  expect(wrapped.text()).toBe("above");
+});

@@ -1,0 +1,199 @@
+/** Streamed Markdown: blocks end where they should, however the text is cut; nothing rendered drives the terminal (T01). */
+import { expect, test } from "bun:test";
+import { type Block, createBlockSplitter } from "../../src/ui/markdown-blocks.ts";
+import { renderBlock } from "../../src/ui/render-markdown.ts";
+import { createStreamSanitizer } from "../../src/ui/sanitize-stream.ts";
+
+function split(...pieces: string[]): Block[] {
+  const splitter = createBlockSplitter();
+  return [...pieces.flatMap((piece) => [...splitter.push(piece)]), ...splitter.end()];
+}
+
+const texts = (blocks: readonly Block[]): string[] => blocks.map((block) => block.text);
+
+const SAMPLE = `# Title
+Intro **bold**
+goes on.
+
+- one
+
+  still one
+- two
+  \`\`\`ts
+  a
+
+  b
+  \`\`\`
+
+| a | b |
+|---|---|
+| 1 | 2 |
+
+\`\`\`ts
+const a = 1;
+
+const b = 2;
+\`\`\`
+After.
+~~~
+x
+~~~
+1. n
+2. m
+
+End`;
+
+test("blocks of every kind", () => {
+  expect(texts(split(SAMPLE))).toEqual([
+    "# Title",
+    "Intro **bold**\ngoes on.",
+    "- one\n\n  still one\n- two\n  ```ts\n  a\n\n  b\n  ```",
+    "| a | b |\n|---|---|\n| 1 | 2 |",
+    "const a = 1;\n\nconst b = 2;",
+    "After.",
+    "x",
+    "1. n\n2. m",
+    "End",
+  ]);
+});
+
+test("the cuts of a stream do not matter", () => {
+  const whole = split(SAMPLE);
+  for (let size = 1; size < 60; size++) {
+    const pieces = SAMPLE.match(new RegExp(`[\\s\\S]{1,${size}}`, "g")) ?? [];
+    expect(split(...pieces)).toEqual(whole);
+  }
+});
+
+test("a paragraph is settled when its blank line is there, a fence when it closes", () => {
+  const splitter = createBlockSplitter();
+  expect(splitter.push("one\ntwo")).toEqual([]);
+  expect(splitter.open()?.text).toBe("one\ntwo");
+  expect(texts(splitter.push("\n\n"))).toEqual(["one\ntwo"]);
+  expect(splitter.open()).toBeUndefined();
+  splitter.push("```js\na\n\nb");
+  expect(splitter.open()?.fence).toEqual({ info: "js", head: true, tail: false });
+  expect(texts(splitter.push("\n```\n"))).toEqual(["a\n\nb"]);
+});
+
+test("blocks without an end are cut: nothing grows without bound, nothing is lost", () => {
+  for (const text of [
+    "word ".repeat(20_000),
+    `\`\`\`\n${"line of code\n".repeat(3000)}`,
+    "row\n".repeat(20_000),
+    "🌲".repeat(30_000),
+  ]) {
+    const splitter = createBlockSplitter();
+    const blocks: Block[] = [];
+    for (let at = 0; at < text.length; at += 50) {
+      blocks.push(...splitter.push(text.slice(at, at + 50)));
+      expect(splitter.open()?.text.length ?? 0).toBeLessThan(9000);
+    }
+    blocks.push(...splitter.end());
+    const joined = blocks
+      .map((block) => block.text)
+      .join("")
+      .replaceAll("\n", "");
+    expect(joined).toBe(text.replace("```", "").replaceAll("\n", ""));
+    expect(joined.isWellFormed()).toBe(true);
+  }
+});
+
+test("parts of one fence have one frame", () => {
+  const blocks = split(`\`\`\`\n${"x\n".repeat(100)}\`\`\`\n`);
+  const lines = blocks.flatMap((block) => renderBlock(block, { color: false, columns: 40 }));
+  expect(lines).toHaveLength(102);
+  expect(lines.filter((line) => line.startsWith("+-"))).toHaveLength(2);
+});
+
+test("a table fits the width", () => {
+  const table = "| name | text |\n|---|---|\n| one | a long text that does not fit into the width of a narrow terminal |";
+  for (const columns of [20, 40, 79]) {
+    const lines = split(table).flatMap((block) => renderBlock(block, { color: true, columns }));
+    for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns);
+  }
+});
+
+const FORBIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/;
+
+test("T01 escapes written as character references stay text", () => {
+  for (const text of [
+    "&#27;[2J &#x1b;]0;t&#7; &#155;31m",
+    "# &#27;c",
+    "| &#27;[2J |\n|---|\n| &#x07; |",
+    "- &#8;\n> &#13;x",
+    "[&#27;](http://x/&#27;)",
+  ]) {
+    for (const color of [true, false]) {
+      for (const line of renderBlock({ text, continues: false }, { color, columns: 40 })) {
+        expect(line.replace(/\x1b\[[0-9;]*m/g, "")).not.toMatch(FORBIDDEN);
+        if (!color) expect(line).not.toMatch(FORBIDDEN);
+      }
+    }
+  }
+});
+
+test("T01 random bytes in random pieces: no control byte but our own colours ever comes out", () => {
+  let seed = 3;
+  const random = (limit: number): number => {
+    seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+    return (seed >> 8) % limit;
+  };
+  const alphabet = [
+    "\x1b",
+    "[2J",
+    "]52;c;aGk=",
+    "\x07",
+    "\r",
+    "\n",
+    "\b",
+    "\x9b",
+    "\u2028",
+    "&#27;",
+    "&#x9b;",
+    "`",
+    "```",
+    "|",
+    "a ",
+    "é",
+    "🌲",
+    "\ud83c",
+    "\udf32",
+    "# ",
+    "- ",
+    "\n\n",
+    "*",
+    "<b>",
+    "\x00",
+  ];
+  for (let round = 0; round < 1500; round++) {
+    const sanitizer = createStreamSanitizer();
+    const splitter = createBlockSplitter();
+    const blocks: Block[] = [];
+    let raw = "";
+    for (let piece = 0; piece < 12; piece++) {
+      let text = "";
+      for (let count = random(4); count >= 0; count--) text += alphabet[random(alphabet.length)];
+      raw += text;
+      const clean = sanitizer.push(text);
+      expect(clean).not.toMatch(FORBIDDEN);
+      blocks.push(...splitter.push(clean));
+    }
+    blocks.push(...splitter.push(sanitizer.end()), ...splitter.end());
+    for (const line of blocks.flatMap((block) => renderBlock(block, { color: true, columns: 30 }))) {
+      expect(line.replace(/\x1b\[[0-9;]*m/g, "")).not.toMatch(FORBIDDEN);
+    }
+    expect(raw.length).toBeGreaterThan(0);
+  }
+});
+
+test("a line end cut between two pieces is one line end", () => {
+  const sanitizer = createStreamSanitizer();
+  expect([
+    sanitizer.push("a\r"),
+    sanitizer.push("\nb\r"),
+    sanitizer.push("c\ud83c"),
+    sanitizer.push("\udf32\r"),
+    sanitizer.end(),
+  ]).toEqual(["a", "\nb", "␍c", "🌲", "␍"]);
+});
