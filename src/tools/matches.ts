@@ -67,6 +67,8 @@ export type SearchOutcome =
 
 export type MatchCollector = {
   add(file: FileMatches): void;
+  /** Whether no match of this file can be among the first any more: only its number of matches is of interest. */
+  isBeyond(path: string): boolean;
   /** Matching lines added so far. */
   total(): number;
   /** False when a file was left before its last match. */
@@ -81,20 +83,24 @@ export function createMatchCollector(limit: number, contextLines: number): Match
   let held = 0;
   let total = 0;
   let exact = true;
+  let bound: string | undefined;
   const shrink = (): void => {
     files.sort((a, b) => comparePaths(a.path, b.path));
     files = takeFirst(files, limit, contextLines);
     held = files.reduce((sum, file) => sum + weight(file), 0);
+    if (held >= limit) bound = files.at(-1)?.path;
   };
   return {
     add(file) {
       total += weight(file);
       // Engines leave a file after one match more than the limit.
       if (file.matches > limit) exact = false;
+      if (bound !== undefined && comparePaths(file.path, bound) > 0) return;
       held += weight(file);
       files.push(file);
       if (held > limit * 4) shrink();
     },
+    isBeyond: (path) => bound !== undefined && comparePaths(path, bound) > 0,
     total: () => total,
     exact: () => exact,
     result() {

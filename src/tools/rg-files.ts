@@ -2,7 +2,10 @@
 import { excerpt, type FileMatches, type MatchLine } from "./matches.ts";
 import { createRecordReader, type RawRecord } from "./rg-records.ts";
 
-export type RgFile = { readonly path: string; readonly wanted: boolean; lines: MatchLine[]; matches: number };
+export type RgFile = { readonly path: string; readonly want: Want; lines: MatchLine[]; matches: number };
+
+/** Of a file's records: nothing, the number of its matches, or the lines too. */
+export type Want = "nothing" | "count" | "lines";
 
 type Text = { readonly text?: string; readonly bytes?: string };
 type Record =
@@ -33,7 +36,7 @@ export type FileReader = {
 export function createFileReader(options: {
   /** Put before each path, after its leading `./` is gone. */
   readonly prefix: string;
-  readonly wants: (path: string) => boolean;
+  readonly wants: (path: string) => Want;
   readonly take: (file: FileMatches) => void;
 }): FileReader {
   let current: RgFile | undefined;
@@ -43,30 +46,37 @@ export function createFileReader(options: {
   let enough: (current: RgFile | undefined) => boolean = () => false;
 
   const finish = (binary: boolean): void => {
-    if (current?.wanted && current.matches > 0) {
+    if (current !== undefined && current.want !== "nothing" && current.matches > 0) {
       const { path, lines, matches } = current;
       options.take({ path, lines: binary ? [] : lines, matches, binary });
     }
     current = undefined;
   };
   const addLine = (line: MatchLine): void => {
-    if (current === undefined || !current.wanted) return;
+    if (current?.want !== "lines") return;
     current.lines.push(line);
     if (line.isMatch) current.matches += 1;
     heldBytes += line.text.length;
   };
   const takeWhole = (bytes: Buffer): void => {
+    const isLine = bytes[TYPE_AT] === MATCH || bytes[TYPE_AT] === CONTEXT;
+    if (isLine && current?.want !== "lines") {
+      // Parsing ten thousand records nobody will see would cost more than the search.
+      if (current?.want === "count" && bytes[TYPE_AT] === MATCH) current.matches += 1;
+      return;
+    }
     const record = parse(bytes);
     if (record === undefined) return;
     if (record.type === "begin") {
       const path = options.prefix + decode(record.data.path).toString("utf8").replace(/^\.\//, "");
-      current = { path, wanted: options.wants(path), lines: [], matches: 0 };
+      current = { path, want: options.wants(path), lines: [], matches: 0 };
     } else if (record.type === "end") finish(record.data.binary_offset !== null);
     else if (record.type === "summary") sawSummary = true;
-    else if (current?.wanted) addLine(lineOf(record.type === "match", record.data));
+    else addLine(lineOf(record.type === "match", record.data));
   };
   const takeLong = (record: Extract<RawRecord, { kind: "long" }>): void => {
     const isMatch = record.head.toString("latin1", 0, 20).startsWith('{"type":"match"');
+    if (current?.want === "count" && isMatch) current.matches += 1;
     const far = { lineOffset: record.absoluteOffset, start: record.start ?? 0, end: record.end ?? 0 };
     addLine({ number: record.lineNumber, isMatch, text: "[line too long to show]", far });
   };
@@ -88,6 +98,11 @@ export function createFileReader(options: {
     heldBytes: () => heldBytes,
   };
 }
+
+/** Where the type's first letter is in `{"type":"match",…`; the summary begins differently. */
+const TYPE_AT = 9;
+const MATCH = 109;
+const CONTEXT = 99;
 
 function parse(bytes: Buffer): Record | undefined {
   try {

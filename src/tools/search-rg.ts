@@ -49,7 +49,11 @@ async function runRg(
   let stderr = "";
   const reader = createFileReader({
     prefix,
-    wants: (path) => request.accept(path) && (request.baseIsFile || request.includeHidden || !isHiddenBelow(path, request.base)),
+    wants(path) {
+      const isShown = request.baseIsFile || request.includeHidden || !isHiddenBelow(path, request.base);
+      if (!isShown || !request.accept(path)) return "nothing";
+      return collector.isBeyond(path) ? "count" : "lines";
+    },
     take: (file) => collector.add(file),
   });
   const isEnough = (current: RgFile | undefined): boolean => {
