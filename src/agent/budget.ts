@@ -22,6 +22,9 @@ export type Window = {
 /** Share of the available input that a conversation is brought back to. */
 export const TARGET = 0.8;
 
+/** What is assumed to fit, as a share of what did not. */
+const OVERFLOW_SHARE = 0.9;
+
 /** UTF-8 size of what a message carries. */
 export function messageBytes(message: Message): number {
   let bytes = Buffer.byteLength(message.text);
@@ -45,13 +48,15 @@ export type Budget = {
   fixed(request: Pick<ProviderRequest, "system" | "tools">): number;
   /** Estimated tokens of a request. */
   measure(fixedBytes: number, messages: readonly Message[]): number;
+  /** The provider refused a request of `bytes` as too long: the window is smaller than we thought. */
+  overflowed(bytes: number): void;
   /** Learns from a request of `bytes` whose usage was reported. */
   learn(bytes: number, usage: Usage): void;
 };
 
 /** `threshold` is a share (0.92). */
 export function createBudget(window: Window, threshold: number): Budget {
-  const available = Math.max(1, window.contextWindow - window.maxOutput);
+  let available = Math.max(1, window.contextWindow - window.maxOutput);
   const sizes = new WeakMap<Message, number>();
   const catalogs = new WeakMap<readonly ToolSpec[], number>();
   let bytesPerToken = BYTES_PER_TOKEN;
@@ -66,9 +71,15 @@ export function createBudget(window: Window, threshold: number): Budget {
   const sum = (messages: readonly Message[]): number => messages.reduce((total, message) => total + size(message), 0);
   const tokens = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
   return {
-    available,
-    target: Math.floor(available * TARGET),
-    threshold: Math.floor(available * threshold),
+    get available() {
+      return available;
+    },
+    get target() {
+      return Math.floor(available * TARGET);
+    },
+    get threshold() {
+      return Math.floor(available * threshold);
+    },
     tokens,
     bytesPerToken: () => bytesPerToken,
     bytes: sum,
@@ -78,6 +89,9 @@ export function createBudget(window: Window, threshold: number): Budget {
       return Buffer.byteLength(system) + catalog;
     },
     measure: (fixed, messages) => tokens(fixed + sum(messages)),
+    overflowed(bytes) {
+      available = Math.max(1, Math.min(available, Math.floor(tokens(bytes) * OVERFLOW_SHARE)));
+    },
     learn(bytes, usage) {
       if (usage.inputTokens === undefined || usage.inputTokens <= 0) return;
       bytesPerToken = Math.min(MAX_BYTES_PER_TOKEN, Math.max(MIN_BYTES_PER_TOKEN, bytes / usage.inputTokens));

@@ -123,10 +123,13 @@ export class Compactor {
   async makeRoom(turnId: string, signal: AbortSignal): Promise<boolean> {
     if (this.#parts.mode === "off") return false;
     const before = this.#bytes(this.#messages);
+    this.#parts.budget.overflowed(before + this.#fixed());
     // The provider counts differently from us: aim well below what just failed.
+    this.#align();
     const trimmed = trimResults(this.#messages, before * 0.5, () => this.#handle(this.#messages.length));
     this.#replace(trimmed.messages, this.#seqs);
-    if (this.#bytes(this.#messages) > before * 0.6) await this.#summarise(turnId, "automatic", "", signal);
+    const enough = (): boolean => this.#bytes(this.#messages) < before * 0.7;
+    if (!enough()) await this.#summarise(turnId, "automatic", "", signal, before * 0.3);
     return this.#bytes(this.#messages) < before * 0.9;
   }
 
@@ -196,13 +199,14 @@ export class Compactor {
     trigger: "manual" | "automatic",
     guidance: string,
     signal: AbortSignal,
+    keepBytes = this.#keepBytes(),
   ): Promise<CompactionOutcome> {
     const { budget, emit, model, lastSeq, review } = this.#parts;
     if (this.#pending) return { done: false, message: "a summary already waits for a review" };
     if (trigger === "automatic" && this.#fruitless >= MAX_TRIES)
       return { done: false, message: "earlier summaries did not make room" };
     this.#align();
-    const cut = findCut(this.#messages, this.#keepBytes());
+    const cut = findCut(this.#messages, keepBytes);
     if (!cut) return { done: false, message: "there is nothing older to summarise" };
     const covered = this.#messages.slice(0, cut.index);
     const beforeTokens = this.used();

@@ -78,6 +78,7 @@ class Turn {
     if (response.reasoning !== "") emit({ type: "reasoning_finished", turnId, text: response.reasoning });
     if (signal.aborted) return this.#cancelled(response.text);
     if (response.end.type === "failure") return this.#failedResponse(response, response.end);
+    this.#madeRoom = false;
     return response.calls.length > 0 ? this.#runCalls(response) : this.#answered(response);
   }
 

@@ -2,7 +2,7 @@
  * What print mode says on stderr: one line each, `thndrs: …`, never tool or model output at the start of a line (C20).
  * Refuses: stdout.
  */
-import type { RunEvent } from "../types/event.ts";
+import type { RunEvent, ShellExec } from "../types/event.ts";
 import type { OutputStream } from "./output.ts";
 import { visible } from "./sanitize.ts";
 import { callSummary } from "./tool-summary.ts";
@@ -19,6 +19,15 @@ export interface Notices {
   event(event: RunEvent): void;
 }
 
+/** How a command ended, as a fact (H18). */
+function shellEnd(effect: ShellExec): string {
+  if (effect.processStatus === "running") return `started as ${effect.processId ?? "a background process"}`;
+  if (effect.processStatus === "timeout") return "timed out";
+  if (effect.processStatus === "cancelled") return "cancelled";
+  if (effect.signal !== undefined) return `killed by ${effect.signal}`;
+  return effect.exitCode === 0 ? "ok" : `exit ${effect.exitCode}`;
+}
+
 function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
@@ -26,6 +35,7 @@ function seconds(ms: number): string {
 export function createNotices(stream: OutputStream, verbosity: Verbosity): Notices {
   const line = (text: string): void => stream.line(`thndrs: ${visible(text)}`);
   const started = new Map<string, string>();
+  const exits = new Map<string, string>();
   const notices: Notices = {
     note: (text) => verbosity !== "quiet" && line(text),
     detail: (text) => verbosity === "verbose" && line(text),
@@ -37,10 +47,15 @@ export function createNotices(stream: OutputStream, verbosity: Verbosity): Notic
         case "tool_started":
           started.set(event.callId, callSummary(event.name, event.arguments));
           break;
+        case "effect":
+          if (event.effect.kind === "shell_exec") exits.set(event.callId, shellEnd(event.effect));
+          break;
         case "tool_finished": {
           const summary = started.get(event.callId) ?? event.name;
+          const end = exits.get(event.callId) ?? event.status;
           started.delete(event.callId);
-          notices.note(`${summary}: ${event.status}, ${seconds(event.elapsedMs)}${event.truncated ? ", truncated" : ""}`);
+          exits.delete(event.callId);
+          notices.note(`${summary}: ${end}, ${seconds(event.elapsedMs)}${event.truncated ? ", truncated" : ""}`);
           if (event.status === "failed") notices.detail(`  ${event.output.split("\n")[0] ?? ""}`);
           break;
         }
