@@ -127,24 +127,31 @@ export function isOtherVariable(name: string): boolean {
   return OTHER_VARIABLES.has(name);
 }
 
+const PARTS = KEYS.map((spec) => ({ spec, parts: spec.name.split(".") }));
+
 /** The key a path of table names leads to, if any. */
 export function findKey(path: readonly string[]): KeySpec | undefined {
-  return KEYS.find((spec) => {
-    const parts = spec.name.split(".");
-    return parts.length === path.length && parts.every((part, index) => part === "*" || part === path[index]);
-  });
+  const found = PARTS.find(
+    ({ parts }) => parts.length === path.length && parts.every((part, index) => part === "*" || part === path[index]),
+  );
+  return found?.spec;
 }
 
 /** The valid next words below a table path; `*` where any name goes. Empty when the path is no table. */
 export function childrenOf(path: readonly string[]): readonly string[] {
   const found = new Set<string>();
-  for (const spec of KEYS) {
-    const parts = spec.name.split(".");
+  for (const { parts } of PARTS) {
     if (parts.length <= path.length) continue;
     if (!path.every((word, index) => parts[index] === "*" || parts[index] === word)) continue;
     found.add(parts[path.length] ?? "");
   }
   return [...found];
+}
+
+/** A path for a message: `formatKey`, cut where a stranger made it long. */
+export function nameKey(path: readonly string[]): string {
+  const text = formatKey(path.slice(0, 8));
+  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
 /** A path as TOML writes it: words that are not bare keys are quoted. */

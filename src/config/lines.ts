@@ -7,6 +7,9 @@
 /** `path words joined by NUL` → 1-based line. A table's own line counts for the table. */
 export type KeyLines = ReadonlyMap<string, number>;
 
+/** No valid key lies deeper; a file with a million dots must not cost a million prefixes. */
+const MAX_DEPTH = 8;
+
 const joinPath = (path: readonly string[]): string => path.join("\0");
 
 /** Splits `a."b.c".d` into its words; stops at `=` or `]`. Returns the words and where it stopped. */
@@ -96,7 +99,8 @@ export function findKeyLines(text: string): KeyLines {
   let line = 1;
   let at = 0;
   const note = (path: readonly string[]): void => {
-    for (let length = 1; length <= path.length; length++) {
+    const deepest = Math.min(path.length, MAX_DEPTH);
+    for (let length = 1; length <= deepest; length++) {
       const known = joinPath(path.slice(0, length));
       if (!lines.has(known) || length === path.length) lines.set(known, line);
     }
@@ -128,7 +132,7 @@ function endOfLine(text: string, at: number): number {
 
 /** The line of a path, or of the nearest table around it. */
 export function lineOf(lines: KeyLines, path: readonly string[]): number | undefined {
-  for (let length = path.length; length > 0; length--) {
+  for (let length = Math.min(path.length, MAX_DEPTH); length > 0; length--) {
     const line = lines.get(joinPath(path.slice(0, length)));
     if (line !== undefined) return line;
   }

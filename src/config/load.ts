@@ -12,7 +12,7 @@ import type { Environment } from "./env.ts";
 import { configPaths, findHomes, type Homes } from "./homes.ts";
 import { findKey, formatKey, isOtherVariable, KEYS, type KeySpec, variableOf } from "./keys.ts";
 import type { Config } from "./schema.ts";
-import { decodeSettings, readSettingsFile } from "./settings-file.ts";
+import { decodeSettings, MAX_CONFIG_BYTES, readSettingsFile } from "./settings-file.ts";
 import type { Declared } from "./toml.ts";
 import type { TrustState } from "./trust.ts";
 import { readText, readValue } from "./values.ts";
@@ -59,7 +59,7 @@ type SettingsFile = { readonly path: string; readonly bytes: Uint8Array; readonl
 
 async function readConfigFile(path: string | undefined, homes: Homes): Promise<SettingsFile | undefined> {
   if (path === undefined) return undefined;
-  const read = readSettingsFile(path);
+  const read = readSettingsFile(path, MAX_CONFIG_BYTES);
   if (read.kind === "absent") return undefined;
   if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
   const text = decodeSettings(path, read.bytes);

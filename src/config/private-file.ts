@@ -53,7 +53,10 @@ async function takeLock(path: string): Promise<string> {
 export async function updatePrivateFile(path: string, change: (read: FileRead) => string | Promise<string>): Promise<void> {
   const lock = await takeLock(path);
   try {
-    await writePrivateFile(path, await change(readSettingsFile(path)));
+    const read = readSettingsFile(path);
+    // Writing over what cannot be read would lose it.
+    if (read.kind === "unreadable") throw new UserError(`${path} cannot be read: ${read.reason}`);
+    await writePrivateFile(path, await change(read));
   } finally {
     await rm(lock, { force: true });
   }

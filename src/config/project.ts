@@ -4,6 +4,7 @@
  */
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, relative } from "node:path";
+import { cutChars } from "../base/text.ts";
 import type { Diagnostic } from "../types/event.ts";
 import { formatKey } from "./keys.ts";
 import type { Declared } from "./toml.ts";
@@ -53,6 +54,9 @@ export type Admitted = {
   readonly diagnostics: readonly Diagnostic[];
 };
 
+/** More ignored keys than this are counted, not named. */
+const MAX_NAMED = 12;
+
 /** Sorts a project file's keys into what counts and what is reported as ignored. */
 export async function admitProject(
   path: string,
@@ -80,7 +84,12 @@ export async function admitProject(
   }
   if (waiting.length > 0) {
     const why = state === "changed" ? "has changed since it was trusted" : "is not trusted";
-    const message = `${path} ${why}; ignored: ${waiting.join(", ")} (read it, then run "thndrs trust"; --trust-project trusts it for one run)`;
+    const rest = waiting.length - MAX_NAMED;
+    const named = `${waiting
+      .slice(0, MAX_NAMED)
+      .map((key) => cutChars(key, 80))
+      .join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+    const message = `${path} ${why}; ignored: ${named} (read it, then run "thndrs trust"; --trust-project trusts it for one run)`;
     diagnostics.push({ severity: "warning", code: "config.untrusted", message, path });
   }
   return { declared: kept, waiting, diagnostics };

@@ -5,8 +5,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { UserError } from "../base/user-error.ts";
 
-/** Over this size a settings file is refused. */
+/** Over this size a file of ours (keys, trust) is refused. */
 export const MAX_SETTINGS_BYTES = 1_048_576;
+/** Over this size a configuration file is refused: it may be a stranger's, and it is read at every start. */
+export const MAX_CONFIG_BYTES = 262_144;
 
 export type FileRead =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array; readonly mode: number }
@@ -22,27 +24,27 @@ function failed(error: unknown): FileRead {
   return { kind: "unreadable", reason: code === "EACCES" ? "permission denied" : code };
 }
 
-function readOpen(fd: number): FileRead {
+function readOpen(fd: number, maxBytes: number): FileRead {
   const stat = fstatSync(fd);
   if (!stat.isFile())
     return { kind: "unreadable", reason: stat.isDirectory() ? "it is a directory" : "it is not a regular file" };
   // One byte more than allowed: a file that grows meanwhile, or one whose size says nothing (/proc), is noticed too.
-  const buffer = new Uint8Array(Math.min(Math.max(stat.size, 4096), MAX_SETTINGS_BYTES) + 1);
+  const buffer = new Uint8Array(Math.min(Math.max(stat.size, 4096), maxBytes) + 1);
   let length = 0;
   while (length < buffer.length) {
     const count = readSync(fd, buffer, length, buffer.length - length, null);
     if (count === 0) return { kind: "bytes", bytes: buffer.subarray(0, length), mode: stat.mode & 0o777 };
     length += count;
   }
-  return { kind: "unreadable", reason: `it is larger than ${MAX_SETTINGS_BYTES} bytes` };
+  return { kind: "unreadable", reason: `it is larger than ${maxBytes} bytes` };
 }
 
-/** Reads a regular file of at most 1 MiB. Never blocks on a FIFO or a device. */
-export function readSettingsFile(path: string): FileRead {
+/** Reads a regular file of at most `maxBytes`. Never blocks on a FIFO or a device. */
+export function readSettingsFile(path: string, maxBytes = MAX_SETTINGS_BYTES): FileRead {
   let fd: number | undefined;
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    return readOpen(fd);
+    return readOpen(fd, maxBytes);
   } catch (error) {
     return failed(error);
   } finally {

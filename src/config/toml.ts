@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
-import { childrenOf, findKey, formatKey, type KeySpec } from "./keys.ts";
+import { childrenOf, findKey, type KeySpec, nameKey } from "./keys.ts";
 import { findKeyLines, type KeyLines, lineOf } from "./lines.ts";
 import { isSecretName } from "./secrets.ts";
 import { readValue } from "./values.ts";
@@ -32,13 +32,11 @@ function suggestion(path: readonly string[]): string {
   const word = path.at(-1) ?? "";
   const siblings = childrenOf(parent).filter((child) => child !== "*");
   const near = siblings.find((child) => word.length > 2 && child.startsWith(word)) ?? nearestWord(word, siblings);
-  if (near) return `; did you mean "${formatKey([...parent, near])}"?`;
+  if (near) return `; did you mean "${nameKey([...parent, near])}"?`;
   const elsewhere = siblings.length > 0 ? findElsewhere(word, parent) : undefined;
   if (elsewhere) return `; did you mean "${elsewhere}"?`;
   if (siblings.length === 0) return "";
-  return parent.length === 0
-    ? `; valid here: ${siblings.join(", ")}`
-    : `; valid in [${formatKey(parent)}]: ${siblings.join(", ")}`;
+  return parent.length === 0 ? `; valid here: ${siblings.join(", ")}` : `; valid in [${nameKey(parent)}]: ${siblings.join(", ")}`;
 }
 
 function findElsewhere(word: string, parent: readonly string[]): string | undefined {
@@ -48,7 +46,7 @@ function findElsewhere(word: string, parent: readonly string[]): string | undefi
       word,
       childrenOf(table).filter((child) => child !== "*"),
     );
-    if (near && findKey([...table, near])) return formatKey([...table, near]);
+    if (near && findKey([...table, near])) return nameKey([...table, near]);
   }
   return undefined;
 }
@@ -60,7 +58,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
 function checkName(reader: Reader, path: readonly string[], raw: unknown): void {
   const word = path.at(-1) ?? "";
   if (isSecretName(word) && !isTable(raw)) {
-    const problem = `"${formatKey(path)}" looks like a secret, and secrets are not kept in configuration files`;
+    const problem = `"${nameKey(path)}" looks like a secret, and secrets are not kept in configuration files`;
     throw complain(reader, path, `${problem}: use an environment variable (api_key_env names it) or "thndrs login PROVIDER"`);
   }
   if (path[0] === "providers" && path.length === 2 && !/^[A-Za-z0-9_-]+$/.test(word)) {
@@ -75,18 +73,18 @@ function walk(reader: Reader, table: Record<string, unknown>, path: readonly str
     if (spec) {
       const place = { base: dirname(reader.file), ...(reader.home ? { home: reader.home } : {}) };
       const read = readValue(spec.type, raw, place);
-      if (!read.ok) throw complain(reader, here, `"${formatKey(here)}" must be ${read.expected}`);
+      if (!read.ok) throw complain(reader, here, `"${nameKey(here)}" must be ${read.expected}`);
       found.push({ path: here, spec, value: read.value, line: lineOf(reader.lines, here) });
       continue;
     }
     checkName(reader, here, raw);
     const inner = childrenOf(here);
-    if (inner.length === 0) throw complain(reader, here, `unknown key "${formatKey(here)}"${suggestion(here)}`);
+    if (inner.length === 0) throw complain(reader, here, `unknown key "${nameKey(here)}"${suggestion(here)}`);
     if (!isTable(raw))
       throw complain(
         reader,
         here,
-        `"${formatKey(here)}" must be a table with ${inner.filter((child) => child !== "*").join(", ") || "one table for each name"}`,
+        `"${nameKey(here)}" must be a table with ${inner.filter((child) => child !== "*").join(", ") || "one table for each name"}`,
       );
     walk(reader, raw, here, found);
   }

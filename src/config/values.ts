@@ -18,8 +18,11 @@ export type ReadValue = { readonly ok: true; readonly value: unknown } | { reado
 const good = (value: unknown): ReadValue => ({ ok: true, value });
 const bad = (expected: string): ReadValue => ({ ok: false, expected });
 
+/** Longer lists are no settings; some items cost a system call each. */
+const MAX_LIST = 1000;
+
 function isTexts(raw: unknown): raw is string[] {
-  return Array.isArray(raw) && raw.every((item) => typeof item === "string" && item !== "");
+  return Array.isArray(raw) && raw.length <= MAX_LIST && raw.every((item) => typeof item === "string" && item !== "");
 }
 
 function isTable(raw: unknown): raw is Record<string, unknown> {
@@ -90,7 +93,7 @@ function readPrice(raw: unknown): ReadValue {
 }
 
 function readModel(raw: unknown): ReadValue {
-  const fits = typeof raw === "string" && /^([^\s/:]+(\/\S(.*\S)?)?|acp:\S+)$/.test(raw);
+  const fits = typeof raw === "string" && /^([A-Za-z0-9_-]+(\/\S(.*\S)?)?|acp:\S+)$/.test(raw);
   return fits ? good(raw) : bad("PROVIDER/ID (for example anthropic/claude-sonnet-5), PROVIDER for its default, or acp:NAME");
 }
 
@@ -115,11 +118,13 @@ export function readValue(type: KeyType, raw: unknown, place: Place): ReadValue 
     case "fraction":
       return readFraction(raw);
     case "texts":
-      return isTexts(raw) ? good([...raw]) : bad('a list of text, such as ["one", "two"]');
+      return isTexts(raw) ? good([...raw]) : bad(`a list of text, such as ["one", "two"], of at most ${MAX_LIST}`);
     case "path":
       return typeof raw === "string" && raw !== "" ? good(toPath(raw, place)) : bad("a path");
     case "paths":
-      return isTexts(raw) ? good(raw.map((item) => toPath(item, place))) : bad('a list of paths, such as ["skills"]');
+      return isTexts(raw)
+        ? good(raw.map((item) => toPath(item, place)))
+        : bad(`a list of paths, such as ["skills"], of at most ${MAX_LIST}`);
     case "url":
       return readUrl(raw);
     case "variable": {

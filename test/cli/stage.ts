@@ -21,11 +21,15 @@ function captured(): OutputStream & { readonly text: () => string } {
     isTerminal: false,
     color: false,
     columns: 80,
+    rows: 24,
+    node: process.stdout,
     broken: undefined,
     write,
     line: (text) => write(`${text}\n`),
     flush: async () => undefined,
     onBroken: () => undefined,
+    onResize: () => () => undefined,
+    writeNow: write,
     text: () => parts.join(""),
   };
 }

@@ -359,8 +359,32 @@ test("odd files end with a reason and never block", async () => {
   writeFileSync(binary.userFile, Buffer.from([0x6d, 0xff, 0xfe]));
   expect(await binary.complaint()).toMatch(/is not UTF-8 text/);
   using large = makePlace();
-  large.user(`# ${"x".repeat(1_048_576)}\n`);
-  expect(await large.complaint()).toMatch(/larger than 1048576 bytes/);
+  large.user(`# ${"x".repeat(262_144)}\n`);
+  expect(await large.complaint()).toMatch(/larger than 262144 bytes/);
+});
+
+test("a file made to be slow is not: depth, dots, lists, tables at the size limit", async () => {
+  const size = 250_000;
+  const slow = [
+    `model = ${"[".repeat(2000)}`,
+    `${"a.".repeat(size / 2)}a = 1\n`,
+    `model = "${"\\".repeat(size)}"`,
+    `skill_dirs = [${'"a",'.repeat(size / 4)}]\n`,
+    `[retry]\n${"x".repeat(size)} = 1\n`,
+    `model = """${"\n'".repeat(size / 2)}"""\n`,
+  ];
+  for (const text of slow) {
+    using place = makePlace();
+    place.project(text);
+    const started = performance.now();
+    await place.complaint();
+    expect(performance.now() - started).toBeLessThan(3000);
+  }
+  using tables = makePlace();
+  tables.project(Array.from({ length: 5000 }, (_, index) => `[models."p/${index}"]\ncontext_window = 5\n`).join(""));
+  const started = performance.now();
+  expect((await tables.load()).untrusted?.keys).toHaveLength(5000);
+  expect(performance.now() - started).toBeLessThan(3000);
 });
 
 test("J14 a workspace path with spaces, quotes and non-ASCII; a file where a directory should be", async () => {
