@@ -33,6 +33,7 @@ const SIGNALS: Readonly<Record<string, ExitCode>> = {
   "signal:SIGINT": EXIT.sigint,
   "signal:SIGTERM": EXIT.sigterm,
   "signal:SIGHUP": EXIT.sighup,
+  "internal error": EXIT.internal,
 };
 
 /** The exit code of an outcome (cli.md, exit table). */
@@ -76,7 +77,7 @@ function resultOf(options: PrintOptions, outcome: TurnOutcome, code: ExitCode): 
   const totals = runtime.totals();
   return {
     version: OUTPUT_VERSION,
-    status: outcome.status === "ok" && code !== EXIT.ok ? "failed" : outcome.status,
+    status: code === EXIT.internal ? "internal" : outcome.status === "ok" && code !== EXIT.ok ? "failed" : outcome.status,
     exit_code: code,
     session_id: runtime.sessionPath === undefined ? null : runtime.sessionId,
     model: runtime.model,
