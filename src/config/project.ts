@@ -55,7 +55,7 @@ export type Admitted = {
 };
 
 /** More ignored keys than this are counted, not named. */
-const MAX_NAMED = 12;
+const MAX_NAMED = 40;
 
 /** Sorts a project file's keys into what counts and what is reported as ignored. */
 export async function admitProject(
