@@ -46,7 +46,8 @@ export class PinBoard {
     const places: Named[] = [];
     for (const [path, typed] of this.#pins) {
       const directory = await governingDirectory(path);
-      if (directory !== undefined && isInside(this.#root, directory)) places.push({ directory, why: `governs pinned ${typed}` });
+      if (directory !== undefined && isInside(this.#root, directory))
+        places.push({ directory, why: `governs ${typed}, which is pinned` });
     }
     return places;
   }

@@ -8,6 +8,7 @@ import type { Rendered, TemplateBody } from "./template.ts";
 const MAX_STEPS = 100_000;
 const MAX_MILLISECONDS = 250;
 const MAX_OUTPUT = 1024 * 1024;
+const MAX_BODY = 64 * 1024;
 /** A computed string (not a block of output) and a computed list. Small, because `replace` and `join` multiply two of them. */
 const MAX_STRING = 4096;
 const MAX_LIST = 5000;
@@ -154,27 +155,51 @@ function run(body: string, { jinja, scope, deadline }: Run, marker = NO_MARKER):
   }
 }
 
-const TAG = /\{[{%](?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|(?![%}]\}).)*[%}]\}|\{#[\s\S]*?#\}/gs;
-
 type Tag = { readonly text: string; readonly line: number; readonly start: number };
 
-function tagsOf(body: string): Tag[] {
+/** Where the tag that opens at `start` ends; -1 where it never closes or another opens inside it. */
+function tagEnd(body: string, start: number): number {
+  if (body[start + 1] === "#") {
+    const close = body.indexOf("#}", start + 2);
+    return close === -1 ? -1 : close + 2;
+  }
+  let quote = "";
+  for (let at = start + 2; at < body.length; at++) {
+    const char = body[at] ?? "";
+    if (quote !== "") {
+      if (char === "\\") at++;
+      else if (char === quote) quote = "";
+    } else if (char === '"' || char === "'") quote = char;
+    else if ((char === "%" || char === "}") && body[at + 1] === "}") return at + 2;
+    else if (char === "{" && "{%#".includes(body[at + 1] ?? " ")) return -1;
+  }
+  return -1;
+}
+
+/** Tags in order up to the first that does not close; `broken` is the line of that one, else 0. One pass. */
+function tagsOf(body: string): { readonly tags: readonly Tag[]; readonly broken: number } {
+  const tags: Tag[] = [];
   let line = 1;
   let counted = 0;
-  return [...body.matchAll(TAG)].map((found) => {
+  const opening = /\{[{%#]/g;
+  for (let found = opening.exec(body); found; found = opening.exec(body)) {
     for (let at = body.indexOf("\n", counted); at !== -1 && at < found.index; at = body.indexOf("\n", counted)) {
       line++;
       counted = at + 1;
     }
-    return { text: found[0], line, start: found.index };
-  });
+    const end = tagEnd(body, found.index);
+    if (end === -1) return { tags, broken: line };
+    tags.push({ text: body.slice(found.index, end), line, start: found.index });
+    opening.lastIndex = end;
+  }
+  return { tags, broken: 0 };
 }
 
 /** The body with a line mark before every tag: run only to learn where an error happened. */
 function marked(body: string, marker: string): string {
   const parts: string[] = [];
   let at = 0;
-  for (const tag of tagsOf(body)) {
+  for (const tag of tagsOf(body).tags) {
     parts.push(body.slice(at, tag.start), tag.text.startsWith("{#") ? "" : `${marker}${tag.line};`, tag.text);
     at = tag.start + tag.text.length;
   }
@@ -186,7 +211,7 @@ const OPENERS = new Set(["if", "for", "macro", "call", "filter"]);
 /** The line of a syntax error: the first tag that does not parse alone, else the block that is never closed. */
 function syntaxLine(jinja: Jinja, body: string): number {
   const open: { readonly name: string; readonly line: number }[] = [];
-  const tags = tagsOf(body);
+  const { tags, broken } = tagsOf(body);
   for (const tag of tags) {
     const name = /^\{%[-+]?\s*(\w+)/.exec(tag.text)?.[1];
     if (tag.text.startsWith("{{")) {
@@ -203,11 +228,7 @@ function syntaxLine(jinja: Jinja, body: string): number {
       return tag.line;
     }
   }
-  const stray = /\{[{%]/g;
-  for (let found = stray.exec(body); found; found = stray.exec(body)) {
-    const at = found.index;
-    if (!tags.some((tag) => at >= tag.start && at < tag.start + tag.text.length)) return body.slice(0, at).split("\n").length;
-  }
+  if (broken > 0) return broken;
   return open.at(-1)?.line ?? tags[0]?.line ?? 1;
 }
 
@@ -218,10 +239,13 @@ export function renderBounded(
   scope: Readonly<Record<string, unknown>>,
   read: (path: string) => string,
 ): Rendered {
+  // Reading a template cannot be interrupted, so what is read is bounded instead.
+  if (template.body.length > MAX_BODY) return { ok: false, message: "it is too large for a template", line: template.offset + 1 };
   const deadline = performance.now() + MAX_MILLISECONDS;
   let depth = 0;
   const transclude = (path: unknown): string => {
     if (depth >= MAX_TRANSCLUDE_DEPTH) throw new TemplateProblem("transclude() is nested too deeply");
+    if (performance.now() > deadline) throw new TemplateProblem("it takes too long");
     depth++;
     const inner = run(read(String(path)), { jinja, scope: full, deadline });
     depth--;
