@@ -1,8 +1,9 @@
 /**
  * The files of a workspace that wait for trust: its configuration, its MCP servers, its skills. Refuses: trusting them.
  */
-import { join } from "node:path";
-import { readSettingsFile } from "./settings-file.ts";
+import { join, relative, sep } from "node:path";
+import { decodeSettings, readSettingsFile } from "./settings-file.ts";
+import { parseConfigFile } from "./toml.ts";
 
 export type TrustFile = { readonly path: string; readonly bytes: Uint8Array; readonly kind: "config" | "mcp" | "skill" };
 
@@ -10,9 +11,20 @@ const SKILL_ROOTS = [".thndrs/skills", ".agents/skills", ".claude/skills"] as co
 /** More skills than this are not listed: trust is something a person reads. */
 const MAX_SKILLS = 200;
 
-async function skillFiles(root: string): Promise<readonly string[]> {
+/** `skill_dirs` of the project's file that lie in the workspace, relative to it. */
+function declaredRoots(root: string, file: string): readonly string[] {
+  const read = readSettingsFile(file);
+  if (read.kind !== "bytes") return [];
+  const declared = parseConfigFile(file, decodeSettings(file, read.bytes), undefined);
+  const value = declared.find(({ path }) => path.join(".") === "skill_dirs")?.value;
+  return (Array.isArray(value) ? value : [])
+    .map((path) => relative(root, String(path)))
+    .filter((path) => path !== "" && path !== ".." && !path.startsWith(`..${sep}`));
+}
+
+async function skillFiles(root: string, more: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const directory of SKILL_ROOTS) {
+  for (const directory of new Set([...SKILL_ROOTS, ...more])) {
     const glob = new Bun.Glob("**/SKILL.md");
     try {
       for await (const path of glob.scan({ cwd: join(root, directory), dot: false, followSymlinks: false })) {
@@ -23,15 +35,20 @@ async function skillFiles(root: string): Promise<readonly string[]> {
       if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))) throw error;
     }
   }
-  return found.sort();
+  return [...new Set(found)].sort();
 }
 
-/** Every file that asks for trust in the workspace at `root`, with the bytes that would be trusted. */
+/**
+ * Every file that asks for trust in the workspace at `root`, with the bytes that would be trusted.
+ * @throws UserError when the project's configuration is wrong
+ */
 export async function findTrustFiles(root: string): Promise<readonly TrustFile[]> {
+  const config = join(".thndrs", "config.toml");
+  const more = declaredRoots(root, join(root, config));
   const named: readonly (readonly [string, TrustFile["kind"]])[] = [
-    [join(".thndrs", "config.toml"), "config"],
+    [config, "config"],
     [".mcp.json", "mcp"],
-    ...(await skillFiles(root)).map((path) => [path, "skill"] as const),
+    ...(await skillFiles(root, more)).map((path) => [path, "skill"] as const),
   ];
   const files: TrustFile[] = [];
   for (const [relative, kind] of named) {

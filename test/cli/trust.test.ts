@@ -60,6 +60,17 @@ test("what a variable overrides today is shown all the same", async () => {
   expect(stdout).toContain('    context.scan = "off"  (never counts in a project)\n');
 });
 
+test("skills in directories the project names are part of it", async () => {
+  using stage = makeStage();
+  stage.project('skill_dirs = ["../tools/skills", "/tmp", "../.agents/skills"]\n');
+  stage.write(join(stage.root, "tools/skills/x/SKILL.md"), "---\nname: x\n---\n");
+  stage.write(join(stage.root, ".agents/skills/y/SKILL.md"), "---\nname: y\n---\n");
+  const { stdout } = await stage.play(runTrust, ["trust", "--yes"]);
+  expect(stdout).toEndWith(
+    'trusted: .thndrs/config.toml, .agents/skills/y/SKILL.md, tools/skills/x/SKILL.md (until the next edit; take it back with "thndrs trust --revoke")\n',
+  );
+});
+
 test("nothing to trust; odd words; a broken file", async () => {
   using stage = makeStage();
   expect((await stage.play(runTrust, ["trust", "--yes"])).stdout).toContain("asks for trust");
