@@ -167,3 +167,8 @@ export async function openWorkspace(cwd: string): Promise<Workspace> {
   sweepStaleTemps(root);
   return { root, cwd: walk.path, resolve: async (input) => prove(root, input) };
 }
+
+/** Exactly the directory `root` (a real path) and what is below it: for reading in places that are not the workspace. */
+export function confineTo(root: string): Workspace {
+  return { root, cwd: root, resolve: async (input) => prove(root, input) };
+}

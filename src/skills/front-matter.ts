@@ -1,0 +1,195 @@
+/**
+ * The head of a SKILL.md: YAML between two `---` lines, checked key by key. A mistake costs the key, or the skill, never
+ * more. Refuses: reading files, the body.
+ */
+import { MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, type SkillHead } from "./skill.ts";
+
+/** `line` is 1-based in the file. */
+export type HeadFault = { readonly severity: "error" | "warning"; readonly what: string; readonly line?: number };
+
+export type ParsedSkill = {
+  /** Undefined when one of the faults is an error. */
+  readonly head: SkillHead | undefined;
+  readonly faults: readonly HeadFault[];
+  /** The Markdown below the front matter. */
+  readonly body: string;
+};
+
+const KEYS: ReadonlySet<string> = new Set([
+  "name",
+  "description",
+  "license",
+  "compatibility",
+  "metadata",
+  "allowed-tools",
+  "references",
+]);
+const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function scalar(value: unknown): string | undefined {
+  if (typeof value === "string") return value.trim() === "" ? undefined : value.trim();
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+function oneLine(text: string): string {
+  return text
+    .replace(/[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ")
+    .trim()
+    .toWellFormed();
+}
+
+/** Splits the text; undefined without a complete front matter. LF and CRLF, one leading BOM. */
+export function splitFrontMatter(text: string): { readonly yaml: string; readonly body: string } | undefined {
+  const source = text.startsWith("\ufeff") ? text.slice(1) : text;
+  const open = /^---[ \t]*\r?\n/.exec(source);
+  if (!open) return undefined;
+  const rest = source.slice(open[0].length);
+  const close = /^(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/m.exec(rest);
+  if (!close) return undefined;
+  return { yaml: rest.slice(0, close.index), body: rest.slice(close.index + close[0].length) };
+}
+
+/** `description: use when: …` is no YAML, but it is what people write: such values are quoted and tried again. */
+function quoteLooseValues(yaml: string): string {
+  return yaml.replace(/^(name|description|license|compatibility):[ \t]+(?!["'|>&*!#[{])(.+?)[ \t]*\r?$/gm, (_, key, value) => {
+    return `${key}: ${JSON.stringify(value)}`;
+  });
+}
+
+function parseYaml(yaml: string): { readonly value: unknown; readonly fault?: HeadFault } {
+  try {
+    return { value: Bun.YAML.parse(yaml) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.replace(/^YAML Parse error: /, "") : String(error);
+    const loose = quoteLooseValues(yaml);
+    if (loose !== yaml) {
+      try {
+        const fault: HeadFault = { severity: "warning", what: "a value with a colon needs quotes; it was read as plain text" };
+        return { value: Bun.YAML.parse(loose), fault };
+      } catch {
+        // The first reason is the one that speaks of the text as written.
+      }
+    }
+    return { value: undefined, fault: { severity: "error", what: `the front matter is no valid YAML (${reason})` } };
+  }
+}
+
+type Checker = {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly faults: HeadFault[];
+  readonly lineOf: (key: string) => number | undefined;
+};
+
+function complain(checker: Checker, severity: HeadFault["severity"], key: string, what: string): void {
+  const line = checker.lineOf(key);
+  checker.faults.push({ severity, what, ...(line !== undefined && { line }) });
+}
+
+function checkName(checker: Checker): string {
+  const name = scalar(checker.values.name);
+  if (name === undefined) complain(checker, "error", "name", "name is missing");
+  else if (name.length > MAX_NAME_CHARS)
+    complain(checker, "error", "name", `name has ${name.length} characters; at most ${MAX_NAME_CHARS} are allowed`);
+  else if (!NAME.test(name))
+    complain(checker, "error", "name", `name ${JSON.stringify(name)} may hold only a-z, 0-9 and single hyphens between them`);
+  return name ?? "";
+}
+
+function checkDescription(checker: Checker): string {
+  const description = oneLine(scalar(checker.values.description) ?? "");
+  if (description === "") complain(checker, "error", "description", "description is missing");
+  else if (description.length > MAX_DESCRIPTION_CHARS) {
+    const what = `description has ${description.length} characters; at most ${MAX_DESCRIPTION_CHARS} are allowed`;
+    complain(checker, "error", "description", what);
+  }
+  return description;
+}
+
+/** An optional text; anything else is left out with a warning. */
+function optionalText(checker: Checker, key: "license" | "compatibility"): string | undefined {
+  const value = checker.values[key];
+  if (value === undefined || value === null) return undefined;
+  const text = scalar(value);
+  if (text === undefined) complain(checker, "warning", key, `${key} is not text; ignored`);
+  return text === undefined ? undefined : oneLine(text);
+}
+
+function checkMetadata(checker: Checker): Readonly<Record<string, string>> {
+  const { metadata } = checker.values;
+  if (metadata === undefined || metadata === null) return {};
+  if (!isRecord(metadata)) {
+    complain(checker, "warning", "metadata", "metadata is not a map; ignored");
+    return {};
+  }
+  const kept: Record<string, string> = Object.create(null);
+  for (const [key, value] of Object.entries(metadata)) {
+    const text = scalar(value);
+    if (text === undefined) complain(checker, "warning", "metadata", `metadata.${oneLine(key)} is not text; ignored`);
+    else kept[oneLine(key)] = oneLine(text);
+  }
+  return kept;
+}
+
+/** A list of texts, or one text; commas and spaces outside parentheses separate where `split` says so. */
+function texts(checker: Checker, key: "allowed-tools" | "references", split: boolean): readonly string[] {
+  const value = checker.values[key];
+  if (value === undefined || value === null) return [];
+  if (typeof value === "string" && split) return value.split(/[,\s]+(?![^(]*\))/).filter((word) => word !== "");
+  if (!Array.isArray(value)) {
+    complain(checker, "warning", key, `${key} is not a list; ignored`);
+    return [];
+  }
+  const kept = value.map(scalar);
+  if (kept.includes(undefined)) complain(checker, "warning", key, `an entry of ${key} is not text; ignored`);
+  if (value.length === 0) complain(checker, "warning", key, `${key} is an empty list`);
+  return kept.filter((text) => text !== undefined);
+}
+
+/** Reads the front matter of one SKILL.md. Never throws. `directory` is the name the skill should have. */
+export function parseSkill(text: string, directory: string): ParsedSkill {
+  const parts = splitFrontMatter(text);
+  if (!parts) {
+    const what = "it does not begin with a front matter (YAML between two lines of ---)";
+    return { head: undefined, faults: [{ severity: "error", what, line: 1 }], body: text };
+  }
+  const { value, fault } = parseYaml(parts.yaml);
+  const faults: HeadFault[] = fault ? [fault] : [];
+  if (fault?.severity === "error") return { head: undefined, faults, body: parts.body };
+  if (!isRecord(value)) {
+    faults.push({ severity: "error", what: "the front matter is not a map of keys and values", line: 1 });
+    return { head: undefined, faults, body: parts.body };
+  }
+  const lines = parts.yaml.split("\n");
+  const lineOf = (key: string): number | undefined => {
+    const at = lines.findIndex((line) => line.startsWith(`${key}:`));
+    return at < 0 ? undefined : at + 2;
+  };
+  const checker: Checker = { values: value, faults, lineOf };
+  const head = checkHead(checker, directory);
+  return { head: faults.some((found) => found.severity === "error") ? undefined : head, faults, body: parts.body };
+}
+
+function checkHead(checker: Checker, directory: string): SkillHead {
+  for (const key of Object.keys(checker.values)) {
+    if (!KEYS.has(key)) complain(checker, "warning", key, `unknown key ${JSON.stringify(oneLine(key).slice(0, 80))}; ignored`);
+  }
+  const name = checkName(checker);
+  const description = checkDescription(checker);
+  if (name !== "" && name !== directory)
+    complain(checker, "warning", "name", `name ${JSON.stringify(name)} is not the name of its directory`);
+  const license = optionalText(checker, "license");
+  const compatibility = optionalText(checker, "compatibility");
+  return {
+    name,
+    description,
+    ...(license !== undefined && { license }),
+    ...(compatibility !== undefined && { compatibility }),
+    metadata: checkMetadata(checker),
+    allowedTools: texts(checker, "allowed-tools", true),
+    references: texts(checker, "references", false),
+  };
+}
