@@ -13,6 +13,8 @@ export interface InputQueue {
   pending(): readonly QueuedInput[];
   /** Esc: clears pending steering (marked cancelled); follow-ups stay. Returns what was cleared. */
   cancelSteering(): readonly QueuedInput[];
+  /** The run is over: steering that came too late becomes a follow-up (L09). */
+  retarget(): void;
   /** `/clear` while idle, quitting: clears everything. */
   cancelAll(): readonly QueuedInput[];
 }
@@ -21,7 +23,7 @@ export interface InputQueue {
 export function createQueue(emit: Emit, healthy: () => boolean): InputQueue {
   let held: QueuedInput[] = [];
   let counter = 0;
-  const record = (input: QueuedInput, action: "add" | "sent" | "cancelled"): void =>
+  const record = (input: QueuedInput, action: "add" | "retarget" | "sent" | "cancelled"): void =>
     emit({ type: "queued", queueId: input.id, kind: input.kind, action, text: input.text });
   const remove = (match: (input: QueuedInput) => boolean, action: "sent" | "cancelled"): QueuedInput[] => {
     const taken = held.filter(match);
@@ -46,6 +48,14 @@ export function createQueue(emit: Emit, healthy: () => boolean): InputQueue {
     },
     pending: () => held,
     cancelSteering: () => remove((input) => input.kind === "steering", "cancelled"),
+    retarget() {
+      held = held.map((input) => {
+        if (input.kind !== "steering") return input;
+        const later: QueuedInput = { ...input, kind: "follow-up" };
+        record(later, "retarget");
+        return later;
+      });
+    },
     cancelAll: () => remove(() => true, "cancelled"),
   };
 }

@@ -114,6 +114,16 @@ export class Conversation implements Runtime {
   bytes(): number {
     return this.#parts.budget.bytes(this.#messages);
   }
+  /** The conversation so far; not to be changed. */
+  get messages(): readonly Message[] {
+    return this.#messages;
+  }
+  /** Records a new title; false while there is no log. */
+  rename(title: string): boolean {
+    if (!this.#log?.healthy) return false;
+    this.#parts.emit({ type: "session_renamed", title });
+    return true;
+  }
   /** The turn that is running, or the last one. */
   get turnId(): string {
     return `turn-${this.#turns}`;
@@ -244,12 +254,15 @@ export class Conversation implements Runtime {
   }
 
   #createCompactor(): Compactor {
-    const { provider, budget, compaction, model, emit, request, toolbox, sessionId, context } = this.#parts;
+    const { provider, budget, compaction, emit, request, toolbox, sessionId, context } = this.#parts;
+    const conversation = this.#parts;
     const parts: CompactorParts = {
       ...compaction,
       provider,
       budget,
-      model,
+      get model() {
+        return conversation.model;
+      },
       emit,
       request: () => ({ ...request, system: this.#systemPrompt().text, tools: toolbox.specs(), sessionId }),
       lastSeq: () => this.#log?.lastSeq ?? -1,

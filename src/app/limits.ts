@@ -23,12 +23,14 @@ export interface Limits {
 
 /** The limits of a run. */
 export function createLimits(options: LimitOptions): Limits {
-  const { maxTurns, maxCostUsd, price } = options;
+  const { maxTurns, maxCostUsd } = options;
   let spent = 0;
   let estimated = false;
   let open = false;
   let answerBytes = 0;
   const settle = (): void => {
+    // Asked each time: the model may have changed between turns.
+    const { price } = options;
     if (!open || !price) return;
     open = false;
     estimated = true;

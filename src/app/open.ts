@@ -3,7 +3,6 @@
  * own. Refuses: anything a turn does (conversation.ts).
  */
 import { resolve } from "node:path";
-import { createBudget } from "../agent/budget.ts";
 import { createPolicy } from "../agent/policy.ts";
 import { buildSystemPrompt } from "../agent/prompt.ts";
 import { createQueue } from "../agent/queue.ts";
@@ -20,7 +19,9 @@ import { type ContextEngine, openContext } from "../context/engine.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
 import type { ToolSettings } from "../tools/tool.ts";
 import type { Diagnostic, Emit, RunEvent } from "../types/event.ts";
+import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
+import { type Controls, createControls } from "./controls.ts";
 import { Conversation } from "./conversation.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
 import { ledgerEvent } from "./ledger.ts";
@@ -70,6 +71,8 @@ export type OpenOptions = {
 
 export type OpenedRuntime = {
   readonly runtime: Runtime;
+  /** For the REPL. */
+  readonly controls: Controls;
   /** The startup display (C14). */
   readonly inventory: () => readonly string[];
   readonly redact: (text: string) => string;
@@ -189,10 +192,12 @@ type Joined = {
   readonly session: OpenedSession;
   readonly schema: AnswerSchema | undefined;
   readonly bus: Bus;
+  /** Opens another model (`/model`). */
+  readonly openOther: (name: string) => Promise<ChosenModel>;
 };
 
-function factsOf(joined: Joined, toolbox: Toolbox, engine: ContextEngine): RunFacts {
-  const { options, workspace, loaded, chosen, session, bus } = joined;
+function factsOf(joined: Joined, chosen: ChosenModel, toolbox: Toolbox, engine: ContextEngine): RunFacts {
+  const { options, workspace, loaded, session, bus } = joined;
   return {
     version,
     workspace: workspace.root,
@@ -216,13 +221,14 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   const { flags, env, processes } = options;
   const { emit } = bus;
   const hide = (text: string): string => redact(text, { exact: credentials.knownValues() });
+  const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models);
   bus.taps.push(session.record);
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
   const toolbox = createToolbox(
     createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
     () => NO_ENTRIES,
   );
-  const engine = openEngine(options, workspace, loaded, () => ({ chosen, toolbox, sessionId: session.id }), emit);
+  const engine = openEngine(options, workspace, loaded, () => ({ chosen: active.chosen, toolbox, sessionId: session.id }), emit);
   if (session.sources.length > 0) engine.resumed(session.sources);
   await pinAll(engine, flags.pin ?? []);
   const totals = createTotals();
@@ -233,6 +239,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     options.ask,
     emit,
   );
+  const queue = createQueue(emit, () => session.failure() === undefined);
   const background = createBackgroundProcesses({
     processes,
     onEffect: (effect, callId) => emit({ type: "effect", turnId: runtime.turnId, callId, effect }),
@@ -240,25 +247,28 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   const limits = createLimits({
     maxTurns: flags.maxTurns,
     maxCostUsd: flags.maxCost,
-    price: chosen.info.price,
+    get price() {
+      return active.chosen.info.price;
+    },
     requestBytes: () => harnessBytes + runtime.bytes(),
   });
   bus.taps.push(limits.event);
-  const budget = createBudget(chosen.window, loaded.config.compaction.threshold);
   const configured = loaded.config.models[chosen.name];
-  const facts = (): RunFacts => factsOf(joined, toolbox, engine);
+  const facts = (): RunFacts => factsOf(joined, active.chosen, toolbox, engine);
   let harnessBytes = 0;
   const runtime = new Conversation({
     sessionId: session.id,
     ...(session.path !== undefined && { sessionPath: session.path }),
-    model: chosen.name,
+    get model() {
+      return active.chosen.name;
+    },
     workspace: workspace.root,
     cwd: workspace.cwd,
-    provider: chosen.provider,
+    provider: active.provider,
     context: engine,
     toolbox,
     gate,
-    queue: createQueue(emit, () => session.failure() === undefined),
+    queue,
     totals,
     calls: {
       toolbox,
@@ -283,7 +293,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
         cwd: workspace.cwd,
         date: today(),
         platform: `${process.platform} ${process.arch}`,
-        model: chosen.name,
+        model: active.chosen.name,
         nonInteractive: options.rendererMode === "print",
         skills: [],
         selfKnowledge: selfKnowledgeElement(knowledge),
@@ -302,22 +312,35 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     },
     limit: limits.check,
     ...(schema && { checkFinal: schema.check }),
-    budget,
+    budget: active.budget,
     compaction: { ...loaded.config.compaction, ...(options.rendererMode === "print" && { review: "never" as const }) },
     history: session.history,
     seqs: session.seqs,
     turns: session.turns,
     ready: async () => undefined,
     ledger: (turnId, sources, messages) =>
-      ledgerEvent(turnId, chosen.window, loaded.config.compaction.threshold, harnessBytes, sources, messages),
+      ledgerEvent(turnId, active.chosen.window, loaded.config.compaction.threshold, harnessBytes, sources, messages),
     release: async () => {
       await background.reapAll();
-      await chosen.close();
+      await active.close();
       session.close();
     },
     today,
   });
-  return { runtime, inventory: () => inventoryLines(facts()), redact: hide, writer };
+  const controls = createControls({
+    conversation: runtime,
+    active,
+    openOther: joined.openOther,
+    loaded,
+    cwd: workspace.cwd,
+    sessionDir: session.dir,
+    queue,
+    background,
+    tools: () => toolbox.specs().map((spec) => spec.name),
+    context: engine,
+    harnessBytes: () => harnessBytes,
+  });
+  return { runtime, controls, inventory: () => inventoryLines(facts()), redact: hide, writer };
 }
 
 const NO_ENTRIES: readonly never[] = [];
@@ -335,15 +358,10 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const credentials = createCredentials({ env, configHome: loaded.homes.config });
   const bus = createBus();
   const record = options.recordFile === undefined ? undefined : writer(options.recordFile);
-  const chosen = await openModel({
-    env,
-    loaded,
-    credentials,
-    maxCost: flags.maxCost,
-    replayFile: options.replayFile,
-    cwd,
-    record,
-  });
+  const shared = { env, credentials, maxCost: flags.maxCost, cwd, record };
+  const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
+  const openOther = (name: string): Promise<ChosenModel> =>
+    openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });
   const schema =
     flags.outputSchema === undefined ? undefined : await loadAnswerSchema(resolve(cwd, flags.outputSchema), flags.outputSchema);
   const session = await openSession({
@@ -356,5 +374,5 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     redact: (text) => redact(text, { exact: credentials.knownValues() }),
     emit: bus.emit,
   });
-  return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus });
+  return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus, openOther });
 }

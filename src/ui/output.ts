@@ -2,7 +2,7 @@
  * The only hand on stdout and stderr (house rule 5). Everything written arrives, whatever the speed of the reader;
  * a reader that goes away ends the stream quietly. Refuses: colours, sanitising, deciding what is said.
  */
-import { fstatSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 
 /** One output stream. Writes are queued in order; nothing throws. */
 export interface OutputStream {
@@ -19,6 +19,14 @@ export interface OutputStream {
   flush(): Promise<void>;
   /** Calls back once when the stream breaks (at once if it already has). */
   onBroken(listener: (code: string) => void): void;
+  /** Height in rows; 24 where it is not a terminal. */
+  readonly rows: number;
+  /** The stream as Node knows it, for a prompt that draws by itself on a lent terminal. */
+  readonly node: NodeJS.WriteStream;
+  /** Calls back after every change of the terminal's size; the result stops it. */
+  onResize(listener: () => void): () => void;
+  /** Writes at once, past everything that waits: for giving the terminal back while the program dies. Never throws. */
+  writeNow(text: string): void;
 }
 
 export type Output = { readonly stdout: OutputStream; readonly stderr: OutputStream };
@@ -59,9 +67,39 @@ class FileStream implements OutputStream {
     this.color = options.color === "always" || (options.color === "auto" && this.isTerminal && !plain);
   }
 
+  get node(): NodeJS.WriteStream {
+    return this.#fd === 1 ? process.stdout : process.stderr;
+  }
+
   get columns(): number {
-    if (!this.isTerminal) return 80;
-    return (this.#fd === 1 ? process.stdout.columns : process.stderr.columns) || 80;
+    return (this.isTerminal && this.#size()[0]) || 80;
+  }
+
+  get rows(): number {
+    return (this.isTerminal && this.#size()[1]) || 24;
+  }
+
+  /** Asked of the terminal each time: what the stream remembers is late by one event. */
+  #size(): readonly [number, number] {
+    try {
+      return this.node.getWindowSize();
+    } catch {
+      return [0, 0];
+    }
+  }
+
+  onResize(listener: () => void): () => void {
+    const { node } = this;
+    node.on("resize", listener);
+    return () => void node.off("resize", listener);
+  }
+
+  writeNow(text: string): void {
+    try {
+      writeSync(this.#fd, text);
+    } catch {
+      // The terminal is gone, or takes no more: there is nobody to tell.
+    }
   }
 
   write(text: string | Uint8Array): void {

@@ -1,0 +1,85 @@
+/**
+ * The model of an open conversation, which may be another one from the next turn on (`/model`). Everything that was joined
+ * to the first one goes on through this. Refuses: choosing, and switching while a turn runs.
+ */
+import { type Budget, createBudget } from "../agent/budget.ts";
+import type { Provider, ProviderRequest } from "../provider/provider.ts";
+import type { ModelSettings } from "../types/settings.ts";
+import type { ChosenModel } from "./model.ts";
+
+export interface ActiveModel {
+  readonly chosen: ChosenModel;
+  /** Speaks to whatever model is chosen when a request leaves. */
+  readonly provider: Provider;
+  readonly budget: Budget;
+  /** What `/reasoning` chose, over what the configuration says. */
+  reasoningEffort: ProviderRequest["reasoningEffort"];
+  /** Takes effect with the next request. */
+  use(next: ChosenModel): void;
+  /** Writes what every model used so far owes. */
+  close(): Promise<void>;
+}
+
+/** @param configured the `[models]` settings, for the output limit a user set */
+export function createActiveModel(
+  first: ChosenModel,
+  threshold: number,
+  configured: Readonly<Record<string, ModelSettings>>,
+): ActiveModel {
+  const used = [first];
+  let chosen = first;
+  let budget = createBudget(first.window, threshold);
+  const active: ActiveModel = {
+    reasoningEffort: undefined,
+    get chosen() {
+      return chosen;
+    },
+    provider: {
+      get name() {
+        return chosen.provider.name;
+      },
+      get wire() {
+        return chosen.provider.wire;
+      },
+      stream(request, signal) {
+        const { maxOutputTokens: _, ...rest } = request;
+        const limit = chosen === first ? request.maxOutputTokens : configured[chosen.name]?.maxOutput;
+        const effort = active.reasoningEffort ?? request.reasoningEffort;
+        const current = {
+          ...rest,
+          model: chosen.modelId,
+          ...(limit !== undefined && { maxOutputTokens: limit }),
+          ...(effort !== undefined && { reasoningEffort: effort }),
+        };
+        return chosen.provider.stream(current, signal);
+      },
+    },
+    budget: {
+      get available() {
+        return budget.available;
+      },
+      get target() {
+        return budget.target;
+      },
+      get threshold() {
+        return budget.threshold;
+      },
+      tokens: (bytes) => budget.tokens(bytes),
+      bytesPerToken: () => budget.bytesPerToken(),
+      bytes: (messages) => budget.bytes(messages),
+      fixed: (request) => budget.fixed(request),
+      measure: (fixedBytes, messages) => budget.measure(fixedBytes, messages),
+      overflowed: (bytes) => budget.overflowed(bytes),
+      learn: (bytes, usage) => budget.learn(bytes, usage),
+    },
+    use(next) {
+      chosen = next;
+      budget = createBudget(next.window, threshold);
+      if (!used.includes(next)) used.push(next);
+    },
+    async close() {
+      for (const model of used) await model.close();
+    },
+  };
+  return active;
+}
