@@ -8,6 +8,7 @@ const TEXT_FILE = /\.(?:md|markdown|mdx|mdc|mdown|txt|text|rst|adoc|asciidoc)$/i
 const LINK = /(^|[\s(])@((?:\\ |[^\s()<>"'`*|,;\u0000])+)/gm;
 /** More links than this in one file is a mistake or an attack. */
 const MAX_LINKS = 200;
+const MAX_TARGET = 1024;
 
 export type Link = { readonly target: string /** 1-based. */; readonly line: number };
 
@@ -35,6 +36,7 @@ export function findLinks(text: string): Link[] {
   let line = 1;
   let counted = 0;
   for (const found of plain.matchAll(LINK)) {
+    if ((found[2]?.length ?? 0) > MAX_TARGET) continue;
     const target = trimmed(found[2] ?? "");
     if (!looksLikeLink(target)) continue;
     const at = found.index + (found[1]?.length ?? 0);

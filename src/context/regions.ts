@@ -30,58 +30,67 @@ function fenceAt(
   return run[0] === "`" && rest.includes("`") ? undefined : { char: run[0] ?? "", length: run.length, rest };
 }
 
-/** For each run of backticks in the stretch: where the next run of the same length begins. */
-function spanEnds(text: string, start: number, end: number): Map<number, number> {
+/** For each run of backticks in a stretch: where the next run of the same length ends. */
+function spanEnds(stretch: string): Map<number, number> {
   const ends = new Map<number, number>();
   const open = new Map<number, number>();
-  let paragraph = start;
-  const runs = /`+|\n[ \t>]*(?=\n)/g;
-  runs.lastIndex = start;
-  for (let found = runs.exec(text); found && found.index < end; found = runs.exec(text)) {
+  for (const found of stretch.matchAll(/`+|\n[ \t>]*(?=\n)/g)) {
     if (found[0][0] !== "`") {
       // A blank line ends the paragraph, and with it every open span.
       open.clear();
-      paragraph = found.index;
       continue;
     }
     const length = found[0].length;
     const before = open.get(length);
-    if (before !== undefined && before >= paragraph) ends.set(before, found.index + length);
+    if (before !== undefined) ends.set(before, found.index + length);
     open.set(length, found.index);
   }
   return ends;
+}
+
+/** True where only a little white space stands between the line's start and `at`. */
+function opensLine(text: string, at: number): boolean {
+  let place = at - 1;
+  while (at - place < 64 && (text[place] === " " || text[place] === "\t")) place--;
+  return place < 0 || text[place] === "\n";
 }
 
 /** A comment's end: its close; the end of the text where it opens a line and never closes; undefined where it is no comment. */
 function commentEnd(text: string, from: number, lastClose: number): number | undefined {
   // Past the last close a search would run to the end of the text for every opening: quadratic.
   if (from + 4 <= lastClose) return text.indexOf("-->", from + 4) + 3;
-  return text.slice(text.lastIndexOf("\n", from - 1) + 1, from).trim() === "" ? text.length : undefined;
+  return opensLine(text, from) ? text.length : undefined;
 }
 
-/** Adds the spans and comments that begin in the stretch; answers where the last of them ends (a comment may outlast it). */
-function inlineRegions(text: string, start: number, end: number, regions: Region[]): number {
-  const ends = spanEnds(text, start, end);
+type Stretch = { readonly text: string; readonly lastClose: number; readonly regions: Region[] };
+
+/**
+ * Adds the spans and comments that begin between `start` and `end`; answers where the last of them ends (a comment may
+ * outlast the stretch). The stretch is copied: a search must not run on past it, once for every fence of the text.
+ */
+function inlineRegions({ text, lastClose, regions }: Stretch, start: number, end: number): number {
+  const stretch = text.slice(start, end);
+  const ends = spanEnds(stretch);
   const marks = /`+|<!--/g;
-  marks.lastIndex = start;
-  const lastClose = text.lastIndexOf("-->");
   let consumed = start;
-  for (let found = marks.exec(text); found && found.index < end; found = marks.exec(text)) {
+  for (let found = marks.exec(stretch); found; found = marks.exec(stretch)) {
     const comment = found[0] === "<!--";
-    const to = comment ? commentEnd(text, found.index, lastClose) : ends.get(found.index);
-    if (to === undefined) {
-      continue;
-    }
-    regions.push({ kind: comment ? "comment" : "span", start: found.index, end: to });
-    marks.lastIndex = to;
+    const at = start + found.index;
+    const close = comment ? commentEnd(text, at, lastClose) : ends.get(found.index);
+    if (close === undefined) continue;
+    const to = comment ? close : start + close;
+    regions.push({ kind: comment ? "comment" : "span", start: at, end: to });
     consumed = to;
+    if (to >= end) break;
+    marks.lastIndex = to - start;
   }
   return consumed;
 }
 
-/** Regions in order, without overlap. Linear in the text, up to one search for the last comment close per fence. */
+/** Regions in order, without overlap. Linear in the text. */
 export function findRegions(text: string): Region[] {
   const regions: Region[] = [];
+  const stretch: Stretch = { text, lastClose: text.lastIndexOf("-->"), regions };
   let plain = 0;
   let open: { readonly start: number; readonly char: string; readonly length: number } | undefined;
   for (const line of linesOf(text)) {
@@ -89,7 +98,7 @@ export function findRegions(text: string): Region[] {
     const fence = fenceAt(text, line);
     if (!fence) continue;
     if (!open) {
-      plain = inlineRegions(text, plain, line.start, regions);
+      plain = inlineRegions(stretch, plain, line.start);
       if (line.start < plain) continue;
       open = { start: line.start, char: fence.char, length: fence.length };
     } else if (fence.char === open.char && fence.length >= open.length && fence.rest.trim() === "") {
@@ -99,7 +108,7 @@ export function findRegions(text: string): Region[] {
     }
   }
   if (open) regions.push({ kind: "fence", start: open.start, end: text.length });
-  else inlineRegions(text, plain, text.length, regions);
+  else inlineRegions(stretch, plain, text.length);
   return regions;
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { findLinks } from "../../src/context/links.ts";
+import { findRegions } from "../../src/context/regions.ts";
 import { bench, paths } from "./bench.ts";
 
 const targets = (text: string): string[] => findLinks(text).map((link) => link.target);
@@ -119,4 +120,28 @@ test("C7 C4 a nested file that a link delivered and then dropped stands for its 
   expect(named.sources).toMatchObject([{ path: b.at("p/AGENTS.md"), scope: "p", origin: "nested" }]);
   await b.dir.write({ "repo/AGENTS.md": "ROOT again" });
   expect((await b.engine.turn("")).sources.map((source) => source.scope)).toEqual(["."]);
+});
+
+test("C7 C12 finding code, comments and links is linear", () => {
+  const units = ["```\n", "~~~\n", "~~~\na `b` ", "x<!-- ", "<!-- -->\n```\n", "`` ` ", "@", "@a.md ", "@a......"];
+  for (const unit of units) {
+    const text = unit.repeat((512 * 1024) / unit.length);
+    const started = performance.now();
+    findRegions(text);
+    findLinks(text);
+    expect({ unit, quick: performance.now() - started < 2000 }).toEqual({ unit, quick: true });
+  }
+}, 30_000);
+
+test("C7 C12 fences, spans and comments nest the way Markdown reads them", () => {
+  const kinds = (text: string): string[] => findRegions(text).map(({ kind, start, end }) => `${kind}:${text.slice(start, end)}`);
+  expect(kinds("a `b` ``c ` d`` e")).toEqual(["span:`b`", "span:``c ` d``"]);
+  expect(kinds("```\nx\n````\ny")).toEqual(["fence:```\nx\n````"]);
+  expect(kinds("````\n```\n````\n`z`")).toEqual(["fence:````\n```\n````", "span:`z`"]);
+  expect(kinds("<!--\n```\n-->\n`a`")).toEqual(["comment:<!--\n```\n-->", "span:`a`"]);
+  expect(kinds("```\n<!--\n```\n`a`")).toEqual(["fence:```\n<!--\n```", "span:`a`"]);
+  expect(kinds("x <!-- open\n`a`")).toEqual(["span:`a`"]);
+  expect(kinds("<!-- open\n`a`")).toEqual(["comment:<!-- open\n`a`"]);
+  expect(kinds("- ~~~\n  x\n  ~~~\n> ```\n> y")).toEqual(["fence:- ~~~\n  x\n  ~~~", "fence:> ```\n> y"]);
+  expect(kinds("`open\n\nclosed` `a`")).toEqual(["span:` `"]);
 });
