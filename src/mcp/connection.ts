@@ -1,0 +1,239 @@
+/**
+ * One connection to one server over the official client: handshake, list, call, close. Behind the lazy door: whoever imports
+ * this file loads the protocol's package. Refuses: retrying, restarting, naming tools.
+ */
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
+import {
+  Client,
+  type FetchLike,
+  type JsonSchemaValidatorResult,
+  type jsonSchemaValidator,
+  type OAuthClientProvider,
+  SSEClientTransport,
+  type StandardSchemaV1,
+  StreamableHTTPClientTransport,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { ProcessOwner } from "../base/process.ts";
+import { httpStatus } from "./failures.ts";
+import type { Junk } from "./message-lines.ts";
+import type { HttpPlan, ServerPlan } from "./plans.ts";
+import { isObject } from "./schema.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+/** Pages of one list, and tools of one server. */
+const MAX_PAGES = 64;
+const MAX_TOOLS = 1000;
+/** How long a goodbye to an HTTP server may take. */
+const GOODBYE_MS = 300;
+
+/** A tool as the server describes it; only the name has been checked. */
+export type ListedTool = { readonly name: string } & Readonly<Record<string, unknown>>;
+
+/** Answers a server's question to the user (elicitation). */
+export type Elicit = (
+  server: string,
+  question: { readonly message: string; readonly schema: Readonly<Record<string, unknown>> },
+  signal: AbortSignal,
+) => Promise<{
+  readonly action: "accept" | "decline" | "cancel";
+  readonly content?: Record<string, string | number | boolean | string[]>;
+}>;
+
+export type ConnectRequest = {
+  readonly plan: ServerPlan;
+  readonly version: string;
+  /** Real path of the workspace: the one root a server is told of. */
+  readonly root: string;
+  readonly processes: ProcessOwner;
+  readonly inherit: Readonly<Record<string, string | undefined>>;
+  readonly auth?: OAuthClientProvider | undefined;
+  /** Absent: the capability is not offered, and a server that asks anyway gets "method not found". */
+  readonly elicit?: Elicit | undefined;
+  readonly fetch?: FetchLike | undefined;
+  readonly onListChanged: () => void;
+  readonly onClosed: () => void;
+  readonly signal: AbortSignal;
+};
+
+export type Connection = {
+  /** Name and version the server gives itself. */
+  readonly server: { readonly name: string; readonly version: string } | undefined;
+  readonly protocol: string | undefined;
+  /** True over HTTP once the server keeps a session. */
+  readonly hasSession: boolean;
+  listTools(signal: AbortSignal): Promise<{ readonly tools: readonly ListedTool[]; readonly notes: readonly string[] }>;
+  /** The raw result. Rejects with the client's errors. */
+  callTool(name: string, input: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<unknown>;
+  close(): Promise<void>;
+};
+
+/** A connection that did not come about still knows what its process said. */
+export type ProcessFacts = { readonly exit: string | undefined; readonly stderr: string; readonly junk: Junk };
+
+export type Connecting = {
+  readonly done: Promise<Connection>;
+  /** Undefined for HTTP. */
+  readonly facts: () => ProcessFacts | undefined;
+  /** Ends what was started, also in the middle of the handshake. */
+  readonly end: () => Promise<void>;
+};
+
+/** Takes any value: results are looked at member by member, so that one odd tool does not cost the whole list. */
+const ANYTHING: StandardSchemaV1<unknown, unknown> = {
+  "~standard": { version: 1, vendor: "thndrs", validate: (value) => ({ value }) },
+};
+
+/** Output schemas are not enforced: their problems never block a tool (M08). */
+const NO_VALIDATION: jsonSchemaValidator = { getValidator: () => accept };
+
+function accept<T>(input: unknown): JsonSchemaValidatorResult<T> {
+  return { valid: true, data: input as T, errorMessage: undefined };
+}
+
+function newClient(request: ConnectRequest): Client {
+  const { plan, version, root, elicit } = request;
+  const client = new Client(
+    { name: "thndrs", version },
+    {
+      capabilities: { roots: {}, ...(elicit && { elicitation: { form: { applyDefaults: true } } }) },
+      jsonSchemaValidator: NO_VALIDATION,
+    },
+  );
+  client.setRequestHandler("roots/list", async () => ({
+    roots: [{ uri: pathToFileURL(root).href, name: basename(root) }],
+  }));
+  if (elicit) {
+    client.setRequestHandler("elicitation/create", async ({ params }, context) => {
+      const schema = "requestedSchema" in params && isObject(params.requestedSchema) ? params.requestedSchema : {};
+      const answer = await elicit(plan.name, { message: params.message, schema }, context.mcpReq.signal);
+      return { action: answer.action, ...(answer.content && { content: answer.content }) };
+    });
+  }
+  client.setNotificationHandler("notifications/tools/list_changed", () => request.onListChanged());
+  // Stray answers, odd notifications and the like: nothing depends on them (M17).
+  client.onerror = () => {};
+  client.onclose = request.onClosed;
+  return client;
+}
+
+function httpTransports(plan: HttpPlan, request: ConnectRequest) {
+  const url = new URL(plan.url);
+  const options = {
+    requestInit: { headers: plan.headers },
+    ...(request.auth && { authProvider: request.auth }),
+    ...(request.fetch && { fetch: request.fetch }),
+  };
+  return {
+    streamable: () => new StreamableHTTPClientTransport(url, options),
+    // The older transport: servers from before 2025-03-26 know only this one.
+    sse: () => new SSEClientTransport(url, options),
+  };
+}
+
+/** Statuses a server of the older transport answers an initialize POST with. */
+const OLDER_SERVER: ReadonlySet<number> = new Set([400, 404, 405]);
+
+type Opened = { readonly client: Client; readonly transport: Transport };
+
+async function open(request: ConnectRequest, transport: Transport): Promise<Opened> {
+  const client = newClient(request);
+  try {
+    await client.connect(transport, { signal: request.signal, timeout: request.plan.timeoutMs });
+  } catch (error) {
+    client.onclose = () => {};
+    // Whatever was opened is closed; the reason is the handshake's.
+    await transport.close().catch(() => undefined);
+    throw error;
+  }
+  return { client, transport };
+}
+
+async function openHttp(plan: HttpPlan, request: ConnectRequest): Promise<Opened> {
+  const { streamable, sse } = httpTransports(plan, request);
+  if (plan.sse) return open(request, sse());
+  try {
+    return await open(request, streamable());
+  } catch (error) {
+    if (!OLDER_SERVER.has(httpStatus(error) ?? 0)) throw error;
+    return await open(request, sse()).catch(() => Promise.reject(error));
+  }
+}
+
+async function listTools(client: Client, timeoutMs: number, signal: AbortSignal) {
+  const notes: string[] = [];
+  const tools = new Map<string, ListedTool>();
+  const seen = new Set<string>();
+  if (!client.getServerCapabilities()?.tools) return { tools: [], notes };
+  let cursor: string | undefined;
+  for (let page = 1; ; page++) {
+    const params = cursor === undefined ? {} : { cursor };
+    const result = await client.request({ method: "tools/list", params }, ANYTHING, { signal, timeout: timeoutMs });
+    const { tools: found, nextCursor } = isObject(result) ? result : { tools: undefined, nextCursor: undefined };
+    let unnamed = 0;
+    for (const tool of Array.isArray(found) ? found : []) {
+      if (!isObject(tool) || typeof tool.name !== "string" || tool.name === "") unnamed += 1;
+      else if (!tools.has(tool.name) && tools.size < MAX_TOOLS) tools.set(tool.name, { ...tool, name: tool.name });
+    }
+    if (unnamed > 0) notes.push(`${unnamed} tools without a name are left out`);
+    if (typeof nextCursor !== "string") break;
+    if (seen.has(nextCursor)) {
+      notes.push("its list of tools repeats a page; what came before counts");
+      break;
+    }
+    if (page >= MAX_PAGES || tools.size >= MAX_TOOLS) {
+      notes.push(`its list of tools has no end; the first ${tools.size} count`);
+      break;
+    }
+    seen.add(nextCursor);
+    cursor = nextCursor;
+  }
+  return { tools: [...tools.values()], notes };
+}
+
+async function goodbye(transport: Transport): Promise<void> {
+  if (!(transport instanceof StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, GOODBYE_MS);
+  await Promise.race([transport.terminateSession().catch(() => undefined), late.promise]);
+  clearTimeout(timer);
+}
+
+function connectionOf({ client, transport }: Opened, request: ConnectRequest): Connection {
+  const { timeoutMs } = request.plan;
+  const info = client.getServerVersion();
+  return {
+    server: info && { name: info.name, version: info.version },
+    protocol: client.getNegotiatedProtocolVersion(),
+    get hasSession() {
+      return transport.sessionId !== undefined;
+    },
+    listTools: (signal) => listTools(client, timeoutMs, signal),
+    callTool: (name, input, signal) =>
+      client.request({ method: "tools/call", params: { name, arguments: input } }, ANYTHING, { signal, timeout: timeoutMs }),
+    async close() {
+      await goodbye(transport);
+      await transport.close().catch(() => undefined);
+    },
+  };
+}
+
+/** Starts or reaches the server and shakes hands, within its time-out. `done` rejects; see failures.ts. */
+export function connect(request: ConnectRequest): Connecting {
+  const { transport: plan } = request.plan;
+  if (plan.kind === "http") {
+    const opening = openHttp(plan, request);
+    return {
+      done: opening.then((opened) => connectionOf(opened, request)),
+      facts: () => undefined,
+      end: () => opening.then(({ transport }) => transport.close()).catch(() => undefined),
+    };
+  }
+  const transport = new StdioTransport({ ...plan, inherit: request.inherit, processes: request.processes });
+  return {
+    done: open(request, transport).then((opened) => connectionOf(opened, request)),
+    facts: () => ({ exit: transport.exit, stderr: transport.stderr(), junk: transport.junk() }),
+    end: () => transport.close(),
+  };
+}

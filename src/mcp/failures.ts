@@ -1,0 +1,92 @@
+/** What went wrong between us and a server, in words for a diagnostic or a tool result. Recognised by class and code. */
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError, UnauthorizedError } from "@modelcontextprotocol/client";
+import { cutChars, sayDuration } from "../base/text.ts";
+import { StartFailure } from "./stdio-transport.ts";
+
+const MAX_CHARS = 500;
+
+/** The server wants a login; nobody can be asked during a run. */
+export class LoginNeeded extends Error {
+  override readonly name = "LoginNeeded";
+}
+
+/** Of a `SdkHttpError`, or of the older transport's error. */
+export function httpStatus(error: unknown): number | undefined {
+  if (error instanceof SdkHttpError) return error.status;
+  return error instanceof SseError ? error.code : undefined;
+}
+
+export function isTimeout(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
+}
+
+export function isClosed(error: unknown): boolean {
+  return error instanceof SdkError && [SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected].includes(error.code);
+}
+
+function causes(error: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  for (let at = error; at !== undefined && at !== null && found.length < 5; at = (at as { cause?: unknown }).cause) {
+    found.push(at);
+  }
+  return found;
+}
+
+/** True when the server wants an authorization that is not there or no longer holds. */
+export function needsLogin(error: unknown): boolean {
+  return causes(error).some(
+    (cause) => cause instanceof LoginNeeded || cause instanceof UnauthorizedError || httpStatus(cause) === 401,
+  );
+}
+
+/** Codes of failed connections, as the runtime names them. */
+const NETWORK: Readonly<Record<string, string>> = {
+  ConnectionRefused: "nothing listens there",
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "there is no such host",
+  FailedToOpenSocket: "there is no such host, or it cannot be reached",
+  ConnectionClosed: "the connection was closed",
+  ECONNRESET: "the connection was closed",
+};
+
+function networkReason(error: unknown): string | undefined {
+  for (const cause of causes(error)) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    const reason = NETWORK[code];
+    if (reason) return reason;
+  }
+  return undefined;
+}
+
+export type FailureFacts = {
+  readonly server: string;
+  readonly timeoutMs: number;
+  /** How the process ended, for a stdio server that did. */
+  readonly exit?: string | undefined;
+  /** The newest stderr of a stdio server. */
+  readonly stderr?: string;
+};
+
+function lastWords(stderr: string | undefined): string {
+  const line = stderr
+    ?.split("\n")
+    .map((text) => text.trim())
+    .findLast((text) => text !== "");
+  return line === undefined ? "" : `; its last words: ${cutChars(line, 200)}`;
+}
+
+/** One sentence without a full stop; completes "MCP server x: …". */
+export function sayFailure(error: unknown, facts: FailureFacts): string {
+  const { server, timeoutMs, exit, stderr } = facts;
+  if (needsLogin(error)) return `it needs a login: thndrs mcp login ${server}`;
+  if (error instanceof StartFailure) return error.message.replace(/\.$/, "");
+  if (exit !== undefined) return `it ${exit}${lastWords(stderr)}`;
+  if (isTimeout(error)) return `no answer within ${sayDuration(timeoutMs)}${lastWords(stderr)}`;
+  if (isClosed(error)) return `the connection was closed${lastWords(stderr)}`;
+  const status = httpStatus(error);
+  if (status !== undefined) return `it answers with HTTP ${status}`;
+  if (error instanceof ProtocolError) return cutChars(`it answers with an error: ${error.message} (${error.code})`, MAX_CHARS);
+  const network = networkReason(error);
+  if (network) return network;
+  return cutChars(error instanceof Error ? error.message : String(error), MAX_CHARS);
+}
