@@ -2,7 +2,9 @@
  * Facts about this run, said twice: to the person at start (C14) and to the model as `<thndrs_self_knowledge>` (seed).
  * Names, paths, hashes, counts and mode labels only: never file text, prompts or secrets.
  */
+
 import { escapeElement } from "../agent/prompt.ts";
+import { TOPICS } from "../base/help-topics.ts";
 import type { Diagnostic, SourceInfo } from "../types/event.ts";
 
 export type RunFacts = {
@@ -21,9 +23,6 @@ export type RunFacts = {
   readonly diagnostics: readonly Diagnostic[];
   readonly sessionDir: string | undefined;
 };
-
-/** Help topics the model may point a user at (`thndrs help TOPIC`). */
-const TOPICS = "getting-started, configuration, providers, tools, context, sessions, print-mode, security, exit-codes";
 
 function sourceLabel(source: SourceInfo): string {
   const marks = [
@@ -81,7 +80,7 @@ export function selfKnowledge(facts: RunFacts): string {
     }),
     element("tools", { names: facts.tools.join(" ") }),
     ...(facts.mcpServers.length > 0 ? [element("mcp", { servers: facts.mcpServers.join(" ") })] : []),
-    element("docs", { command: "thndrs help TOPIC", topics: TOPICS }),
+    element("docs", { command: "thndrs help TOPIC", topics: TOPICS.join(", ") }),
     ...facts.skills.map((skill) => element("skill", { name: skill.name, source: skill.source, path: skill.path })),
     ...(facts.contextEnabled ? [] : [element("project_context", { enabled: false })]),
     ...sources.map((source) =>

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Window } from "../agent/budget.ts";
-import { UserError } from "../base/user-error.ts";
+import { EXIT, UserError } from "../base/user-error.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { createProvider } from "../provider/create.ts";
@@ -94,9 +94,14 @@ async function chooseFrom(
   const { model } = request.loaded.config;
   const names = model === undefined ? await credited(providers, request) : new Set<string>();
   const choice = chooseModel({ model, providers, hasCredential: (settings) => names.has(settings.name) });
-  if (!choice.ok) throw new UserError(choice.message);
+  if (!choice.ok) throw new UserError(choice.message, waitsForTrust(request.loaded) ? EXIT.policy : EXIT.usage);
   if ("replay" in choice) return { replay: choice.replay };
   return { settings: choice.provider, id: choice.model };
+}
+
+/** The project's file would have named a model or a provider, had it been trusted: stopped by policy, not by a mistake. */
+function waitsForTrust(loaded: LoadedConfig): boolean {
+  return loaded.untrusted?.keys.some((key) => key === "model" || key.startsWith("providers.")) ?? false;
 }
 
 type Recorded = { readonly provider: Provider; readonly close: () => Promise<void> };

@@ -1,8 +1,9 @@
 /** `thndrs completion bash|zsh|fish`, derived from the one table of flags and commands. Refuses: installing anything. */
+
+import { TOPICS } from "../base/help-topics.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import type { CommandContext } from "./command.ts";
 import { COMMANDS, type CommandSpec, FLAGS, type FlagSpec, flagsOf } from "./flags.ts";
-import { TOPICS } from "./topics.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof SHELLS)[number];

@@ -2,6 +2,8 @@
  * `thndrs help [TOPIC]`: the help that lives in the binary. Rendered on a terminal, raw in a pipe. The only place that
  * embeds src/docs/, and loaded only for this command. Refuses: `--help` (usage-text.ts).
  */
+
+import { TOPICS, type Topic } from "../base/help-topics.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import configuration from "../docs/configuration.md" with { type: "text" };
@@ -15,7 +17,6 @@ import sessions from "../docs/sessions.md" with { type: "text" };
 import tools from "../docs/tools.md" with { type: "text" };
 import type { CommandContext } from "./command.ts";
 import { COMMANDS, findCommand } from "./flags.ts";
-import { TOPICS, type Topic } from "./topics.ts";
 import { usageText } from "./usage-text.ts";
 
 const TEXTS: Readonly<Record<Topic, string>> = {

@@ -9,6 +9,7 @@ import { type ExportFormat, exportSession } from "../session/export.ts";
 import { jsonText } from "../session/json-text.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
 import { openSessionLog } from "../session/log.ts";
+import { modelName } from "../session/model-name.ts";
 import { describeSkipped, newTally } from "../session/read.ts";
 import { deleteSession, selectForPrune } from "../session/remove.ts";
 import { type SearchHit, searchSession } from "../session/search.ts";
@@ -86,7 +87,13 @@ async function list(context: CommandContext, place: SessionPlace, words: readonl
     return EXIT.ok;
   }
   if (sessions.length === 0) stderr.line(`thndrs: no sessions in ${visible(place.dir)}`);
-  const rows = sessions.map((one) => [one.id, timeText(one.updated), sizeText(one.bytes), one.model || "-", one.title || "-"]);
+  const rows = sessions.map((one) => [
+    one.id,
+    timeText(one.updated),
+    sizeText(one.bytes),
+    modelName(one.provider, one.model) || "-",
+    one.title || "-",
+  ]);
   const options = { aligned: stdout.isTerminal, columns: stdout.columns };
   if (rows.length > 0)
     for (const line of renderTable(["ID", "LAST USED (UTC)", "SIZE", "MODEL", "TITLE"], rows, options)) stdout.line(line);

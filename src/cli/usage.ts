@@ -2,6 +2,7 @@
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { jsonText } from "../session/json-text.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
+import { modelName } from "../session/model-name.ts";
 import { newTally, readRecords } from "../session/read.ts";
 import type { RecordType } from "../session/records.ts";
 import { addUsage, usageFields, usageOf } from "../session/totals.ts";
@@ -50,13 +51,13 @@ async function addSession(
   total: Group,
   signal: AbortSignal,
 ): Promise<void> {
-  let model = session.model || "unknown";
+  let model = modelName(session.provider, session.model) || "unknown";
   for await (const batch of readRecords(session.path, newTally(), { only: COUNTED, signal })) {
     for (const read of batch) {
       if (!read.known) continue;
       const record = read.record;
       if (record.type === "session_meta" || record.type === "prompt_metadata") {
-        model = record.model.startsWith(`${record.provider}/`) ? record.model : `${record.provider}/${record.model}`;
+        model = modelName(record.provider, record.model);
         continue;
       }
       const usage =

@@ -30,7 +30,7 @@ export function chooseModel({ model, providers, hasCredential }: ChoiceInput): C
   const able = keyed.filter((provider) => hasCredential(provider));
   const lookedFor = keyed.map((provider) => provider.apiKeyEnv ?? "");
   if (able.length === 0) {
-    const message = `no model is set and no API key was found.\nLooked for: --model, THNDRS_MODEL, model in the configuration, ${lookedFor.join(", ")}.\nSet one of these, or name a local server: --model ollama/MODEL (also lmstudio, llamacpp, vllm).`;
+    const message = `no model is set and no API key was found.\nLooked for: --model, THNDRS_MODEL, model in the configuration, ${lookedFor.join(", ")}.\nGet going: set one of these keys (or run thndrs setup), name a local server (--model ollama/MODEL), or play a recording (--replay FILE).`;
     return { ok: false, reason: "nothing_found", message, lookedFor };
   }
   if (able.length > 1) {

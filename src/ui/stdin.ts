@@ -62,9 +62,11 @@ function decode(chunks: readonly Uint8Array[]): string {
   }
 }
 
-async function readAll(reader: Reader, first: Chunk, maxBytes: number): Promise<Uint8Array[]> {
+async function readAll(reader: Reader, first: Chunk, maxBytes: number, signal: AbortSignal): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
+  const stop = (): void => void reader.cancel().catch(() => undefined);
+  signal.addEventListener("abort", stop, { once: true });
   for (let chunk = first; !chunk.done; chunk = await reader.read()) {
     size += chunk.value.length;
     if (size > maxBytes) {
@@ -75,6 +77,7 @@ async function readAll(reader: Reader, first: Chunk, maxBytes: number): Promise<
     }
     chunks.push(chunk.value);
   }
+  signal.removeEventListener("abort", stop);
   return chunks;
 }
 
@@ -98,5 +101,7 @@ export async function readStdin(request: StdinRequest): Promise<StdinResult> {
       notice: `stdin is open but nothing came within ${seconds} s: left alone (to avoid the wait: --stdin ignore, or < /dev/null; to wait: a lone -)`,
     };
   }
-  return { text: decode(await readAll(reader, first, request.maxBytes)) };
+  const chunks = await readAll(reader, first, request.maxBytes, request.signal);
+  // A signal in the middle: half a prompt is no prompt.
+  return request.signal.aborted ? {} : { text: decode(chunks) };
 }

@@ -2,10 +2,10 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { TOPICS } from "../../src/base/help-topics.ts";
 import { parseArgs } from "../../src/cli/args.ts";
 import { COMMANDS, FLAGS, findCommand } from "../../src/cli/flags.ts";
 import { runHelp, topicText } from "../../src/cli/help.ts";
-import { TOPICS } from "../../src/cli/topics.ts";
 import { KEYS, variableOf } from "../../src/config/keys.ts";
 import { makeStage } from "./stage.ts";
 

@@ -1,8 +1,8 @@
 /** Every example of the help topics, executed as it stands in a shell (issue 7), against a loopback model. */
 import { expect, test } from "bun:test";
 import { symlink } from "node:fs/promises";
+import { TOPICS } from "../../src/base/help-topics.ts";
 import { topicText } from "../../src/cli/help.ts";
-import { TOPICS } from "../../src/cli/topics.ts";
 import { binary } from "../support/launch.ts";
 import { startLoopback } from "../support/loopback.ts";
 import { modelEnv, TEST_KEY } from "../support/model.ts";
