@@ -9,6 +9,7 @@ import { createQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
 import { detectEngines } from "../base/engines.ts";
 import { writeOwnFile } from "../base/files.ts";
+import { contentHash } from "../base/hash.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact, redactValue } from "../base/redact.ts";
 import { UserError } from "../base/user-error.ts";
@@ -169,10 +170,12 @@ function today(): string {
   return new Date().toISOString().slice(0, 10);
 }
 
-async function pinAll(engine: ContextEngine, paths: readonly string[]): Promise<void> {
+async function pinAll(engine: ContextEngine, paths: readonly string[], emit: Emit): Promise<void> {
   for (const path of paths) {
     const pinned = await engine.pin(path);
     if (!pinned.ok) throw new UserError(`--pin ${path}: ${pinned.message}`);
+    const id = `ctx_pinned_file_${contentHash(path).slice("xxh64:".length)}`;
+    emit({ type: "context_item", action: "pin", item: { id, kind: "pinned_file", path }, reason: "pinned with --pin" });
   }
 }
 
@@ -230,7 +233,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   );
   const engine = openEngine(options, workspace, loaded, () => ({ chosen: active.chosen, toolbox, sessionId: session.id }), emit);
   if (session.sources.length > 0) engine.resumed(session.sources);
-  await pinAll(engine, flags.pin ?? []);
+  await pinAll(engine, flags.pin ?? [], emit);
   const totals = createTotals();
   bus.taps.push(totals.event);
   const gate = createPermitGate(

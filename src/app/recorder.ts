@@ -37,6 +37,11 @@ export function createRecorder({ log, redact }: RecorderOptions): Recorder {
   };
 }
 
+/** Whether the event belongs in the log at all, or is display only. */
+export function hasRecord(event: RunEvent): boolean {
+  return toRecord(event, (text) => text, undefined) !== undefined;
+}
+
 function isSideEffect(record: SessionRecord): boolean {
   return record.type === "file_write" || record.type === "shell_exec";
 }
@@ -73,7 +78,7 @@ export function toRecord(
         call_id: event.callId,
         name: redact(event.name),
         arguments: redactValue(event.arguments, redact),
-        ...(event.mcp === undefined ? {} : { mcp: event.mcp }),
+        ...(event.mcp === undefined ? {} : { mcp: redactValue(event.mcp, redact) }),
         ...numbered,
       };
     case "tool_finished":
@@ -139,8 +144,8 @@ function contextRecord(
         type: "context",
         ...(event.turnId === undefined ? {} : { turn_id: event.turnId }),
         sources: event.sources.map((source) => ({
-          path: source.path,
-          scope: source.scope,
+          path: redact(source.path),
+          scope: redact(source.scope),
           origin: source.origin,
           content_hash: source.contentHash,
           truncated: source.truncated,
@@ -154,8 +159,8 @@ function contextRecord(
         items: event.items.map((item) => ({
           id: item.id,
           kind: item.kind,
-          ...(item.path === undefined ? {} : { path: item.path }),
-          ...(item.scope === undefined ? {} : { scope: item.scope }),
+          ...(item.path === undefined ? {} : { path: redact(item.path) }),
+          ...(item.scope === undefined ? {} : { scope: redact(item.scope) }),
           ...(item.contentHash === undefined ? {} : { content_hash: item.contentHash }),
           byte_count: item.byteCount,
           token_estimate: item.tokenEstimate,
@@ -174,7 +179,7 @@ function contextRecord(
         item: {
           id: event.item.id,
           kind: event.item.kind,
-          ...(event.item.path === undefined ? {} : { path: event.item.path }),
+          ...(event.item.path === undefined ? {} : { path: redact(event.item.path) }),
           ...(event.item.contentHash === undefined ? {} : { content_hash: event.item.contentHash }),
         },
         reason: redact(event.reason),
@@ -183,14 +188,14 @@ function contextRecord(
       return {
         type: "prompt_metadata",
         turn_id: event.turnId,
-        model: event.model,
+        model: modelId(event.provider, event.model),
         provider: event.provider,
         date: event.date,
-        cwd: event.cwd,
+        cwd: redact(event.cwd),
         prompt_fragments: event.promptFragments,
-        tool_names: event.toolNames,
-        skill_names: event.skillNames,
-        context_sources: event.contextSources,
+        tool_names: event.toolNames.map(redact),
+        skill_names: event.skillNames.map(redact),
+        context_sources: event.contextSources.map(redact),
         system_prompt_hash: event.systemPromptHash,
         tool_catalog_hash: event.toolCatalogHash,
         diagnostics: event.diagnostics.map(redact),
@@ -247,12 +252,12 @@ function effectRecord(turnId: string, callId: string, effect: Effect, redact: (t
     case "skill_activated":
       return {
         type: "skill_activated",
-        name: effect.name,
-        path: effect.path,
+        name: redact(effect.name),
+        path: redact(effect.path),
         content_hash: effect.contentHash,
         byte_count: effect.byteCount,
         references: effect.references.map((reference) => ({
-          path: reference.path,
+          path: redact(reference.path),
           content_hash: reference.contentHash,
           byte_count: reference.byteCount,
           truncated: reference.truncated,
@@ -270,19 +275,19 @@ function outsideRecord(
       return {
         type: "mcp_config_changed",
         turn_id: event.turnId,
-        previous: event.previous,
-        current: event.current,
+        previous: event.previous.map((file) => ({ path: redact(file.path), hash: file.hash })),
+        current: event.current.map((file) => ({ path: redact(file.path), hash: file.hash })),
         diagnostics: event.diagnostics.map(redact),
       };
     case "acp_session":
       return {
         type: "acp_session",
         local_session_id: event.localSessionId,
-        agent_name: event.agentName,
+        agent_name: redact(event.agentName),
         acp_session_id: event.acpSessionId,
         command: redact(event.command),
         protocol_version: event.protocolVersion,
-        ...(event.agentInfo === undefined ? {} : { agent_info: event.agentInfo }),
+        ...(event.agentInfo === undefined ? {} : { agent_info: redactValue(event.agentInfo, redact) }),
       };
     case "acp_permission_request":
       return {
@@ -290,7 +295,7 @@ function outsideRecord(
         turn_id: event.turnId,
         tool_call_id: event.toolCallId,
         title: redact(event.title),
-        options: event.options,
+        options: event.options.map(({ id, name, kind }) => ({ id, name: redact(name), kind })),
       };
     case "acp_permission_outcome":
       return {
@@ -301,6 +306,11 @@ function outsideRecord(
         ...(event.optionId === undefined ? {} : { option_id: event.optionId }),
       };
   }
+}
+
+/** The provider's own id of a model that the run calls `provider/id`: records hold the two apart (sessions.md, Records). */
+function modelId(provider: string, name: string): string {
+  return name.startsWith(`${provider}/`) ? name.slice(provider.length + 1) : name;
 }
 
 function unreachable(event: never): never {
@@ -314,6 +324,7 @@ export type SessionFacts = {
   /** The first prompt; its first line becomes the title. "" when there is none yet. */
   readonly prompt: string;
   readonly provider: string;
+  /** `provider/id` or the id alone; the id is recorded. */
   readonly model: string;
   readonly websearch: string;
   readonly appVersion: string;
@@ -327,15 +338,15 @@ export function sessionMeta(facts: SessionFacts): SessionMetaRecord {
   return {
     type: "session_meta",
     session_id: facts.sessionId,
-    cwd: facts.cwd,
-    workspace: facts.workspace,
+    cwd: facts.redact(facts.cwd),
+    workspace: facts.redact(facts.workspace),
     title: cleanTitle(facts.redact(facts.prompt)),
     provider: facts.provider,
-    model: facts.model,
+    model: modelId(facts.provider, facts.model),
     websearch: facts.websearch,
     app_version: facts.appVersion,
     config: {
-      files: facts.files.map(({ path, source, hash }) => ({ path, source, hash })),
+      files: facts.files.map(({ path, source, hash }) => ({ path: facts.redact(path), source, hash })),
       origins: { ...facts.origins },
     },
   };

@@ -6,10 +6,9 @@ import { join } from "node:path";
 import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
-import { cleanTitle } from "../session/title.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
-import { createRecorder } from "./recorder.ts";
+import { createRecorder, hasRecord, sessionMeta } from "./recorder.ts";
 import { version } from "./version.ts";
 
 export type SessionRequest = {
@@ -70,7 +69,13 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
     record = createRecorder({ log, redact });
     return log;
   };
-  const shared = { dir, record: (event: RunEvent) => record?.(event), failure: () => failure, close: () => opened?.close() };
+  // What happens before the first turn opens the log (a pinned file, say) is recorded right after the session's first record.
+  const early: RunEvent[] = [];
+  const keep = (event: RunEvent): void => {
+    if (record) record(event);
+    else if (hasRecord(event)) early.push(event);
+  };
+  const shared = { dir, record: keep, failure: () => failure, close: () => opened?.close() };
   if (request.resume !== undefined) {
     // Lazy door: only a resumed run pays for reading.
     const { resumeSession } = await import("../session/resume.ts");
@@ -93,21 +98,22 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
   const id = newSessionId(new Date());
   const open = async (prompt: string): Promise<SessionLog> => {
     const log = begin(await openSessionLog({ dir, id, onBroken }));
-    log.append({
-      type: "session_meta",
-      session_id: id,
-      cwd: workspace.cwd,
-      workspace: workspace.root,
-      title: cleanTitle(redact(prompt)),
-      provider: request.provider,
-      model: request.model,
-      websearch: loaded.config.web.search,
-      app_version: version,
-      config: {
-        files: loaded.config.files.map(({ path, source, hash }) => ({ path, source, hash })),
+    log.append(
+      sessionMeta({
+        sessionId: id,
+        cwd: workspace.cwd,
+        workspace: workspace.root,
+        prompt,
+        provider: request.provider,
+        model: request.model,
+        websearch: loaded.config.web.search,
+        appVersion: version,
+        files: loaded.config.files,
         origins: loaded.config.origins,
-      },
-    });
+        redact,
+      }),
+    );
+    for (const event of early.splice(0)) record?.(event);
     return log;
   };
   return { ...shared, ...NOTHING, id, path: join(dir, `${id}.jsonl`), open };

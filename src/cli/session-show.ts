@@ -4,6 +4,7 @@ import { describeUsage } from "../session/describe.ts";
 import { jsonText } from "../session/json-text.ts";
 import type { SessionSummary } from "../session/list.ts";
 import { lockHolder } from "../session/lock.ts";
+import { modelName } from "../session/model-name.ts";
 import { newTally, readRecords, type Tally } from "../session/read.ts";
 import type { StoredRecord } from "../session/records.ts";
 import { addUsage, usageFields, usageOf } from "../session/totals.ts";
@@ -86,8 +87,14 @@ function count(record: StoredRecord, facts: Facts): void {
       facts.requests++;
       facts.usage = addUsage(facts.usage, usageOf(record));
       break;
+    case "compaction":
+      // A summary is a request of its own, as in "thndrs usage".
+      if (record.usage === undefined || Object.keys(usageOf(record.usage)).length === 0) break;
+      facts.requests++;
+      facts.usage = addUsage(facts.usage, usageOf(record.usage));
+      break;
     case "prompt_metadata":
-      facts.models.add(`${record.provider}/${record.model}`);
+      facts.models.add(modelName(record.provider, record.model));
       break;
     case "tool_started":
       facts.tools.set(record.name, (facts.tools.get(record.name) ?? 0) + 1);
@@ -122,7 +129,7 @@ function lines(
   const out: [string, string][] = [
     ["Session", shown.id],
     ["Title", shown.title || "-"],
-    ["Model", [...facts.models].join(", ") || shown.model || "-"],
+    ["Model", [...facts.models].join(", ") || modelName(shown.provider, shown.model) || "-"],
     ["Workspace", shown.workspace || "-"],
     ["Started", `${timeText(shown.created)} UTC`],
     ["Last used", `${timeText(shown.updated)} UTC`],

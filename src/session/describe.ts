@@ -1,12 +1,13 @@
 /** One record as words for a person: used by `inspect --format text`, by exports and by search. Refuses: escaping, layout. */
 import { jsonText } from "./json-text.ts";
+import { modelName } from "./model-name.ts";
 import type { StoredRecord, UsageFields } from "./records.ts";
 
 /** A short account of what the record says, one line where its texts are one line. */
 export function describeRecord(record: StoredRecord): string {
   switch (record.type) {
     case "session_meta":
-      return `${record.session_id} ${record.provider} ${record.model} in ${record.cwd}${record.title === "" ? "" : `: ${record.title}`}`;
+      return `${record.session_id} ${modelName(record.provider, record.model)} in ${record.cwd}${record.title === "" ? "" : `: ${record.title}`}`;
     case "user":
       return record.text;
     case "assistant_finished":
@@ -53,7 +54,7 @@ function describeEvidence(record: StoredRecord): string {
     case "context_recovery":
       return `${record.item.path ?? record.item.id}: ${record.reason}`;
     case "prompt_metadata":
-      return `${record.provider} ${record.model}, ${record.tool_names.length} tools, system ${record.system_prompt_hash}`;
+      return `${modelName(record.provider, record.model)}, ${record.tool_names.length} tools, system ${record.system_prompt_hash}`;
     case "mcp_config_changed":
       return record.current.map((file) => `${file.path} ${file.hash}`).join(", ");
     case "skill_activated":

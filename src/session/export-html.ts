@@ -4,6 +4,7 @@
  */
 import { describeRecord } from "./describe.ts";
 import type { SessionSummary } from "./list.ts";
+import { modelName } from "./model-name.ts";
 import type { ReadRecord, StoredRecord } from "./records.ts";
 
 type Clean = (text: string) => string;
@@ -19,7 +20,9 @@ summary{cursor:pointer;overflow-wrap:anywhere}`;
 
 export function htmlStart(session: SessionSummary, clean: Clean): string {
   const title = escapeHtml(clean(session.title === "" ? session.id : session.title));
-  const facts = [session.id, session.model, session.workspace, session.created].filter((fact) => fact !== "");
+  const facts = [session.id, modelName(session.provider, session.model), session.workspace, session.created].filter(
+    (fact) => fact !== "",
+  );
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,6 +1,7 @@
 /** A session as Markdown. Stored text cannot break out of its place: it stands in fences longer than any it contains. */
 import { describeRecord } from "./describe.ts";
 import type { SessionSummary } from "./list.ts";
+import { modelName } from "./model-name.ts";
 import type { ReadRecord } from "./records.ts";
 
 type Clean = (text: string) => string;
@@ -8,7 +9,8 @@ type Clean = (text: string) => string;
 export function markdownStart(session: SessionSummary, clean: Clean): string {
   const title = escapeInline(clean(session.title === "" ? session.id : session.title));
   const lines = [`# ${title}`, "", `- Session: \`${session.id}\``];
-  if (session.model !== "") lines.push(`- Model: ${escapeInline(clean(session.model))}`);
+  const model = modelName(session.provider, session.model);
+  if (model !== "") lines.push(`- Model: ${escapeInline(clean(model))}`);
   if (session.workspace !== "") lines.push(`- Workspace: ${escapeInline(clean(session.workspace))}`);
   if (session.created !== "") lines.push(`- Started: ${escapeInline(clean(session.created))}`);
   return `${lines.join("\n")}\n`;

@@ -59,7 +59,8 @@ export function listSessions(dir: string): SessionSummary[] {
  */
 export function findSession(dir: string, wanted: string): string {
   if (wanted === "latest") {
-    const [latest] = listSessions(dir);
+    // A file without one readable record (the program died before its first line) is nothing to go on with.
+    const latest = listSessions(dir).find((session) => session.updated !== "");
     if (latest === undefined) throw new UserError(`There are no sessions in ${dir}.`);
     return latest.id;
   }

@@ -106,24 +106,29 @@ function parseHolder(text: string): LockHolder | undefined {
 function createExclusively(path: string, holder: LockHolder): boolean {
   const text = `${JSON.stringify(holder)}\n`;
   const temporary = `${path}.${holder.nonce}`;
-  writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
   try {
-    linkSync(temporary, path);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    return createPlainly(path, text);
+    // Inside: a full disk leaves an empty file behind.
+    writeFileSync(temporary, text, { flag: "wx", mode: 0o600 });
+    return linkOrCreate(temporary, path, text);
   } finally {
     removeQuietly(temporary);
   }
 }
 
-function createPlainly(path: string, text: string): boolean {
+function linkOrCreate(temporary: string, path: string, text: string): boolean {
+  try {
+    linkSync(temporary, path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+  }
   try {
     writeFileSync(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
+    // Created, but not filled: it would look like a lock for as long as it is young.
+    removeQuietly(path);
     throw error;
   }
 }

@@ -4,6 +4,7 @@
  * delivers what is on disk now), foreign records.
  */
 import type { AssistantMessage, Message, ToolCall, ToolMessage, Usage } from "../types/message.ts";
+import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
 import type { CompactionRecord, ReadRecord, StoredRecord } from "./records.ts";
 import { cleanTitle } from "./title.ts";
@@ -379,10 +380,6 @@ function toMessages(entry: ResponseEntry, openCalls: string[]): Message[] {
 function capped(text: string): string {
   if (text.length <= MAX_RESULT_CHARACTERS) return text;
   return `${text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed()}\n[result cut on resume: ${MAX_RESULT_CHARACTERS} of ${text.length} characters]`;
-}
-
-function modelName(provider: string, model: string): string {
-  return provider === "" || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }
 
 function wellFormed(value: unknown): unknown {

@@ -330,3 +330,10 @@ test("resumeSession locks, reads, warns and goes on in the same file", async () 
   expect(again.turns).toBe(2);
   again.log.close();
 });
+
+test("J12 a huge result is cut on resume, and says so", () => {
+  const { messages } = rebuild([user(1, "x"), started(1, "a"), finished(1, "a", "y".repeat(2_000_000))]);
+  const text = messages.at(-1)?.text ?? "";
+  expect(text.length).toBeLessThan(300_000);
+  expect(text).toEndWith("of 2000000 characters]");
+});
