@@ -1,0 +1,149 @@
+/**
+ * The keyboard of the REPL: raw mode, bracketed paste, reading and decoding; lending it to a prompt or an editor; giving
+ * the terminal back on every way out (repl.md; L03, L04). The only reader of a terminal's keys. Refuses: what a key does.
+ */
+import { monotonicClock } from "../base/clock.ts";
+import { createKeyDecoder, type KeyDecoder, type KeyEvent } from "./keys.ts";
+import type { OutputStream } from "./output.ts";
+
+export type KeyboardOptions = {
+  /** The terminal's own stream, for switching modes. */
+  readonly stream: OutputStream;
+  /** TERM=dumb: no control sequence may be written. */
+  readonly plain: boolean;
+  readonly onEvents: (events: readonly KeyEvent[]) => void;
+  /** The terminal is gone. */
+  readonly onGone: () => void;
+};
+
+export interface Keyboard {
+  /** A paste has begun and not ended. */
+  readonly pasting: boolean;
+  open(): void;
+  /** Hands keys and terminal modes to `work` and takes them back afterwards. */
+  lend<T>(work: () => Promise<T>): Promise<T>;
+  /** Stops the program as Ctrl+Z does; resolves when it goes on. */
+  suspend(): Promise<void>;
+  /** Gives the terminal back. Synchronous, for dying too; idempotent. */
+  close(): void;
+}
+
+const ON = "\x1b[?2004h\x1b[?u";
+const OFF = "\x1b[?2004l\x1b[?25h";
+/** Keys that have no code of their own (Shift+Enter) are reported, where the terminal said that it can. */
+const REPORT_KEYS = "\x1b[>1u";
+const REPORT_NO_KEYS = "\x1b[<u";
+/** How long a stop signal may take to arrive. */
+const STOP_MS = 50;
+
+class TerminalKeyboard implements Keyboard {
+  readonly #options: KeyboardOptions;
+  #decoder: KeyDecoder = createKeyDecoder();
+  #text = new TextDecoder();
+  #cancelIdle: (() => void) | undefined;
+  #reading = false;
+  #reportsKeys = false;
+  #closed = false;
+
+  constructor(options: KeyboardOptions) {
+    this.#options = options;
+  }
+
+  get pasting(): boolean {
+    return this.#decoder.pasting;
+  }
+
+  open(): void {
+    if (this.#closed || this.#reading) return;
+    this.#reading = true;
+    this.#decoder = createKeyDecoder();
+    this.#text = new TextDecoder();
+    process.stdin.setRawMode(true);
+    process.stdin.on("data", this.#onData);
+    process.stdin.on("end", this.#onEnd);
+    process.stdin.on("error", this.#onEnd);
+    process.stdin.on("close", this.#onEnd);
+    process.stdin.resume();
+    if (!this.#options.plain) this.#options.stream.write(ON);
+  }
+
+  async lend<T>(work: () => Promise<T>): Promise<T> {
+    await this.#options.stream.flush();
+    this.#stop();
+    try {
+      return await work();
+    } finally {
+      this.open();
+    }
+  }
+
+  async suspend(): Promise<void> {
+    await this.#options.stream.flush();
+    this.#stop();
+    const resumed = Promise.withResolvers<void>();
+    process.once("SIGCONT", resumed.resolve);
+    const stop = monotonicClock.after(STOP_MS, resumed.resolve);
+    // The whole job, so that a shell or wrapper that started us is stopped as well.
+    process.kill(0, "SIGTSTP");
+    await resumed.promise;
+    stop();
+    process.removeListener("SIGCONT", resumed.resolve);
+    this.open();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#stop();
+    this.#closed = true;
+    process.stdin.unref();
+  }
+
+  #stop(): void {
+    if (!this.#reading) return;
+    this.#reading = false;
+    this.#cancelIdle?.();
+    process.stdin.off("data", this.#onData);
+    process.stdin.off("end", this.#onEnd);
+    process.stdin.off("error", this.#onEnd);
+    process.stdin.off("close", this.#onEnd);
+    process.stdin.pause();
+    if (!this.#options.plain) this.#options.stream.writeNow(this.#reportsKeys ? REPORT_NO_KEYS + OFF : OFF);
+    this.#reportsKeys = false;
+    try {
+      process.stdin.setRawMode(false);
+    } catch {
+      // The terminal is gone; it has no mode to restore.
+    }
+  }
+
+  readonly #onEnd = (): void => {
+    this.#options.onGone();
+  };
+
+  readonly #onData = (data: Buffer): void => {
+    this.#deliver(this.#decoder.push(this.#text.decode(data, { stream: true })));
+  };
+
+  #deliver(events: readonly KeyEvent[]): void {
+    this.#cancelIdle?.();
+    this.#cancelIdle = undefined;
+    if (events.some((event) => event.type === "reports-keys") && !this.#reportsKeys && !this.#options.plain) {
+      this.#reportsKeys = true;
+      this.#options.stream.write(REPORT_KEYS);
+    }
+    const decoder = this.#decoder;
+    // What follows in this turn of the loop is decided before any of it acts: an action may close or lend the keyboard.
+    const { wait } = decoder;
+    if (wait !== undefined) {
+      this.#cancelIdle = monotonicClock.after(wait, () => {
+        if (decoder === this.#decoder && this.#reading) this.#deliver(decoder.idle());
+      });
+    }
+    this.#options.onEvents(events);
+  }
+}
+
+/** The keyboard of a terminal; nothing happens before `open`. */
+export function createKeyboard(options: KeyboardOptions): Keyboard {
+  return new TerminalKeyboard(options);
+}

@@ -1,0 +1,164 @@
+/**
+ * The terminal as the REPL sees it: settled lines go into the scrollback once, the live region below them is redrawn, at
+ * most 30 times a second. Refuses: what is in either.
+ */
+import { type Clock, monotonicClock } from "../base/clock.ts";
+import { drawFrame, eraseFrame, type Frame, resizedFrame } from "./frame.ts";
+import type { InputLayout } from "./input-layout.ts";
+import { composeFrame, type LiveView } from "./live-view.ts";
+import type { OutputStream } from "./output.ts";
+
+export interface LiveTerminal {
+  readonly columns: number;
+  readonly rows: number;
+  /** Lines for the scrollback, in order; never drawn again. */
+  settle(lines: readonly string[]): void;
+  /** The view may have changed. */
+  refresh(): void;
+  /** Takes the live region away until `release`; settled lines wait. */
+  hold(): Promise<void>;
+  release(): void;
+  /** An empty screen; the scrollback stays. */
+  clear(): void;
+  /** The last of it: settled lines out, live region away. */
+  finish(): Promise<void>;
+}
+
+export type LiveOptions = {
+  readonly stream: OutputStream;
+  readonly view: () => LiveView;
+  readonly layout: InputLayout;
+  /** The terminal breaks long lines anew when its width changes (most do; xterm and the console cut them off). */
+  readonly reflows: boolean;
+  readonly clock?: Clock;
+};
+
+const FRAME_MS = 34;
+/** Terminals that know it show a frame as a whole; others ignore it. */
+const TOGETHER = "\x1b[?2026h";
+const DONE = "\x1b[?2026l";
+
+class Live implements LiveTerminal {
+  readonly #options: LiveOptions;
+  readonly #clock: Clock;
+  #frame: Frame | undefined;
+  #columns: number;
+  #settled: string[] = [];
+  #held = false;
+  #over = false;
+  #planned: (() => void) | undefined;
+  #writing = false;
+  #stale = false;
+  #last = Number.NEGATIVE_INFINITY;
+  readonly #stopResize: () => void;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? monotonicClock;
+    this.#columns = options.stream.columns;
+    this.#stopResize = options.stream.onResize(() => this.refresh());
+  }
+
+  get columns(): number {
+    return this.#options.stream.columns;
+  }
+
+  get rows(): number {
+    return this.#options.stream.rows;
+  }
+
+  settle(lines: readonly string[]): void {
+    for (const line of lines) this.#settled.push(line);
+    this.refresh();
+  }
+
+  refresh(): void {
+    if (this.#writing) this.#stale = true;
+    if (this.#planned || this.#held || this.#over || this.#writing) return;
+    const due = Math.max(0, this.#last + FRAME_MS - this.#clock.now());
+    this.#planned = this.#clock.after(due, () => {
+      this.#planned = undefined;
+      void this.#draw();
+    });
+  }
+
+  async hold(): Promise<void> {
+    this.#held = true;
+    this.#cancelPlan();
+    this.#write(this.#takeSettled());
+    this.#frame = undefined;
+    await this.#options.stream.flush();
+  }
+
+  release(): void {
+    this.#held = false;
+    this.#columns = this.columns;
+    this.refresh();
+  }
+
+  clear(): void {
+    this.#settled = [];
+    this.#frame = undefined;
+    this.#write("\x1b[H\x1b[J");
+    this.refresh();
+  }
+
+  async finish(): Promise<void> {
+    if (this.#over) return;
+    this.#over = true;
+    this.#cancelPlan();
+    this.#stopResize();
+    this.#write(this.#held ? "" : this.#takeSettled());
+    this.#frame = undefined;
+    await this.#options.stream.flush();
+  }
+
+  #cancelPlan(): void {
+    this.#planned?.();
+    this.#planned = undefined;
+  }
+
+  /** The live region away, what has settled in its place. */
+  #takeSettled(): string {
+    const lines = this.#settled;
+    this.#settled = [];
+    return `${eraseFrame(this.#frame)}${lines.map((line) => `${line}\r\n`).join("")}`;
+  }
+
+  async #draw(): Promise<void> {
+    const { stream, view, layout, reflows } = this.#options;
+    const columns = stream.columns;
+    let text = "";
+    if (columns !== this.#columns) {
+      if (this.#frame) text = eraseFrame(resizedFrame(this.#frame, columns, reflows));
+      this.#frame = undefined;
+      this.#columns = columns;
+    }
+    if (this.#settled.length > 0) {
+      text += this.#takeSettled();
+      this.#frame = undefined;
+    }
+    const next = composeFrame(view(), columns, stream.rows, layout);
+    text += drawFrame(this.#frame, next);
+    this.#frame = next;
+    this.#last = this.#clock.now();
+    if (text === "") return;
+    this.#write(text);
+    // A slow terminal is not fed faster than it reads: what comes meanwhile is drawn together.
+    this.#writing = true;
+    await stream.flush();
+    this.#writing = false;
+    if (!this.#stale) return;
+    this.#stale = false;
+    this.refresh();
+  }
+
+  #write(text: string): void {
+    if (text !== "") this.#options.stream.write(`${TOGETHER}${text}${DONE}`);
+  }
+}
+
+/** The live region of a terminal that can move its cursor. */
+export function createLiveTerminal(options: LiveOptions): LiveTerminal {
+  return new Live(options);
+}

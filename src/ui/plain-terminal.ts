@@ -1,0 +1,74 @@
+/**
+ * A terminal that only knows lines (TERM=dumb): what is typed is echoed, everything else starts on a line of its own. No
+ * control sequence is ever written. Refuses: a live region.
+ */
+import type { LiveTerminal } from "./live.ts";
+import type { LiveView } from "./live-view.ts";
+import type { OutputStream } from "./output.ts";
+import { visible } from "./sanitize.ts";
+
+const FRAME_MS = 34;
+
+/** `view` is asked for the input only. */
+export function createPlainTerminal(stream: OutputStream, view: () => LiveView): LiveTerminal {
+  /** The input as it stands on the terminal's last line; undefined when that line is not the input. */
+  let shown: string | undefined;
+  let held = false;
+  let over = false;
+  let planned: ReturnType<typeof setTimeout> | undefined;
+  const lineOf = ({ input }: LiveView): string => `${input.prompt}${visible(input.text.replaceAll("\n", "↵"))}`;
+  const draw = (): void => {
+    planned = undefined;
+    const { input } = view();
+    const line = lineOf(view());
+    if (line === shown) return;
+    const grows = shown !== undefined && line.startsWith(shown) && input.cursor === input.text.length;
+    const start = shown === undefined ? "" : "\n";
+    stream.write(grows ? line.slice(shown?.length ?? 0) : `${start}${line}`);
+    shown = line;
+  };
+  const leaveLine = (): void => {
+    if (shown !== undefined) stream.write("\n");
+    shown = undefined;
+  };
+  const refresh = (): void => {
+    if (!held && !over) planned ??= setTimeout(draw, FRAME_MS);
+  };
+  return {
+    get columns() {
+      return stream.columns;
+    },
+    get rows() {
+      return stream.rows;
+    },
+    settle(lines) {
+      if (lines.length === 0) return;
+      leaveLine();
+      for (const line of lines) stream.line(line);
+      refresh();
+    },
+    refresh,
+    async hold() {
+      held = true;
+      clearTimeout(planned);
+      planned = undefined;
+      leaveLine();
+      await stream.flush();
+    },
+    release() {
+      held = false;
+      refresh();
+    },
+    clear() {
+      leaveLine();
+      refresh();
+    },
+    async finish() {
+      if (over) return;
+      over = true;
+      clearTimeout(planned);
+      leaveLine();
+      await stream.flush();
+    },
+  };
+}

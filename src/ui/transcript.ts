@@ -1,0 +1,277 @@
+/**
+ * The events of a run → settled lines and the rows that are still moving (repl.md, Streaming). Everything that comes from
+ * a model, a tool, a file name or a session is sanitised here. Refuses: input, commands, the terminal.
+ */
+import type { Effect, RunEvent } from "../types/event.ts";
+import type { Usage } from "../types/message.ts";
+import { type Block, type BlockSplitter, createBlockSplitter } from "./markdown-blocks.ts";
+import { renderBlock } from "./render-markdown.ts";
+import { renderRunningTool, renderTool, type ToolView } from "./render-tool.ts";
+import { sanitize, visible } from "./sanitize.ts";
+import { createStreamSanitizer, type StreamSanitizer } from "./sanitize-stream.ts";
+import { fit, type Style, shortTime, wrap } from "./style.ts";
+
+export type TranscriptOptions = {
+  readonly style: Style;
+  readonly color: boolean;
+  readonly columns: () => number;
+  readonly settle: (lines: readonly string[]) => void;
+  /** Milliseconds on a monotonic clock. */
+  readonly now: () => number;
+};
+
+export interface Transcript {
+  event(event: RunEvent): void;
+  /** What moves: the end of the text that is streaming, tools that run. At most `limit` rows. */
+  moving(spinner: string, limit: number): readonly string[];
+  /** Input as it was sent. */
+  prompt(text: string, note?: string): void;
+  /** Lines of the program itself, already safe. */
+  say(lines: readonly string[]): void;
+  error(message: string): void;
+  /** An answer of an earlier run, for the tail of a resumed session. */
+  answer(text: string): void;
+}
+
+const MAX_PROMPT_LINES = 20;
+const THOUGHT_TAIL = 400;
+
+type Running = ToolView & { readonly started: number };
+
+class EventTranscript implements Transcript {
+  readonly #options: TranscriptOptions;
+  #sanitizer: StreamSanitizer = createStreamSanitizer();
+  #splitter: BlockSplitter = createBlockSplitter();
+  #streamed = false;
+  #thought = "";
+  #thinkingSince: number | undefined;
+  readonly #running = new Map<string, Running>();
+  /** Whether the last settled line is blank (or nothing was settled yet). */
+  #blank = true;
+
+  constructor(options: TranscriptOptions) {
+    this.#options = options;
+  }
+
+  get #columns(): number {
+    return Math.max(8, this.#options.columns() - 1);
+  }
+
+  event(event: RunEvent): void {
+    switch (event.type) {
+      case "text_delta":
+        this.#streamed = true;
+        this.#endThought();
+        this.#settleBlocks(this.#splitter.push(this.#sanitizer.push(event.text)));
+        break;
+      case "reasoning_delta":
+        this.#thinkingSince ??= this.#options.now();
+        this.#thought = (this.#thought + event.text).slice(-THOUGHT_TAIL);
+        break;
+      case "reasoning_finished":
+        this.#endThought();
+        break;
+      case "assistant_finished":
+        this.#finishAnswer(event.text, event.partial ?? false);
+        break;
+      case "retrying":
+        this.#retry(event);
+        break;
+      case "tool_started":
+        this.#running.set(event.callId, { name: event.name, arguments: event.arguments, started: this.#options.now() });
+        break;
+      case "tool_finished": {
+        const call = this.#running.get(event.callId) ?? { name: event.name, arguments: {} };
+        this.#running.delete(event.callId);
+        this.#settle(renderTool({ ...event, arguments: call.arguments }, this.#columns, this.#options.style));
+        break;
+      }
+      case "effect":
+        this.#effect(event.effect);
+        break;
+      case "failed":
+        this.#flushAnswer();
+        this.error(event.error);
+        break;
+      case "cancelled":
+        this.#flushAnswer();
+        this.#gap();
+        this.#settle([this.#options.style.yellow(`■ cancelled${event.reason === "user" ? "" : ` (${visible(event.reason)})`}`)]);
+        break;
+      case "diagnostic":
+        this.#diagnostic(event.diagnostic);
+        break;
+      case "queued":
+        this.#queued(event.kind, event.action, event.text);
+        break;
+      case "compaction":
+        this.#gap();
+        this.#settle([
+          this.#options.style.dim(
+            `· compacted: about ${event.beforeTokens} → ${event.afterTokens} tokens (${event.recoveryHandle})`,
+          ),
+        ]);
+        break;
+      case "turn_finished":
+        this.#flushAnswer();
+        this.#running.clear();
+        break;
+      case "compaction_review":
+      case "turn_started":
+      case "context":
+      case "context_ledger":
+      case "context_item":
+      case "prompt_metadata":
+      case "request_started":
+      case "usage":
+      case "mcp_config_changed":
+      case "acp_session":
+      case "acp_permission_request":
+      case "acp_permission_outcome":
+      case "session_renamed":
+        break;
+    }
+  }
+
+  moving(spinner: string, limit: number): readonly string[] {
+    const { style, color, now } = this.#options;
+    const rows: string[] = [];
+    if (this.#thinkingSince !== undefined) {
+      const last = sanitize(this.#thought).replace(/\s+/g, " ").trim();
+      const room = Math.max(4, this.#columns - 12);
+      rows.push(style.dim(`${spinner} thinking… ${Bun.stringWidth(last) > room ? last.slice(-room).toWellFormed() : last}`));
+    }
+    const open = this.#splitter.open();
+    if (open) rows.push(...renderBlock(open, { color, columns: this.#columns }).slice(-limit));
+    for (const call of this.#running.values())
+      rows.push(renderRunningTool(call, now() - call.started, spinner, this.#columns, style));
+    return rows.slice(-limit);
+  }
+
+  prompt(text: string, note?: string): void {
+    const { style } = this.#options;
+    const clean = sanitize(text);
+    const lines = clean.split("\n");
+    const shown = lines.slice(0, MAX_PROMPT_LINES).flatMap((line) => wrap(fitLong(line), this.#columns - 2));
+    const cut = shown.slice(0, MAX_PROMPT_LINES);
+    const left = lines.length - MAX_PROMPT_LINES;
+    const rows = cut.map((line, index) => `${index === 0 ? style.cyan("❯") : " "} ${style.bold(line)}`);
+    if (left > 0) rows.push(style.dim(`  … ${left} more lines`));
+    else if (shown.length > cut.length) rows.push(style.dim(`  … (${clean.length} characters)`));
+    if (note !== undefined) rows.push(style.dim(`  ${note}`));
+    this.#gap();
+    this.#settle(rows);
+    this.#gap();
+  }
+
+  say(lines: readonly string[]): void {
+    this.#settle(lines.flatMap((line) => wrap(line, this.#columns)));
+  }
+
+  error(message: string): void {
+    this.#gap();
+    const lines = sanitize(message).split("\n");
+    this.#settle(lines.flatMap((line) => wrap(`✗ ${line}`, this.#columns)).map((line) => this.#options.style.red(line)));
+  }
+
+  answer(text: string): void {
+    const splitter = createBlockSplitter();
+    this.#settleBlocks([...splitter.push(sanitize(text)), ...splitter.end()]);
+  }
+
+  #settle(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    this.#blank = lines.at(-1) === "";
+    this.#options.settle(lines);
+  }
+
+  #gap(): void {
+    if (!this.#blank) this.#settle([""]);
+  }
+
+  #settleBlocks(blocks: readonly Block[]): void {
+    const { color } = this.#options;
+    for (const block of blocks) {
+      if (!block.continues) this.#gap();
+      this.#settle(renderBlock(block, { color, columns: this.#columns }));
+    }
+  }
+
+  #flushAnswer(): void {
+    this.#endThought();
+    this.#settleBlocks([...this.#splitter.push(this.#sanitizer.end()), ...this.#splitter.end()]);
+  }
+
+  #finishAnswer(text: string, partial: boolean): void {
+    if (!this.#streamed && text !== "") this.#settleBlocks(this.#splitter.push(sanitize(text)));
+    this.#flushAnswer();
+    this.#streamed = false;
+    if (partial) this.#settle([this.#options.style.dim("(cut off)")]);
+    if (text !== "") this.#gap();
+  }
+
+  #endThought(): void {
+    if (this.#thinkingSince === undefined) return;
+    const took = shortTime(this.#options.now() - this.#thinkingSince);
+    this.#thinkingSince = undefined;
+    this.#thought = "";
+    this.#settle([this.#options.style.dim(`· thought for ${took}`)]);
+  }
+
+  #retry(event: Extract<RunEvent, { type: "retrying" }>): void {
+    const { style } = this.#options;
+    const lost = this.#streamed;
+    this.#flushAnswer();
+    this.#streamed = false;
+    if (lost) this.#settle([style.dim("(the text above is superseded)")]);
+    const when = `trying again in ${shortTime(event.delayMs)} (attempt ${event.attempt} of ${event.maxAttempts})`;
+    this.say([style.yellow(`↻ ${visible(event.message)}; ${when}`)]);
+  }
+
+  #effect(effect: Effect): void {
+    const { style } = this.#options;
+    if (effect.kind === "skill_activated") this.say([style.dim(`· skill ${visible(effect.name)}`)]);
+    if (effect.kind !== "shell_exec" || effect.processKind !== "background") return;
+    const id = visible(effect.processId ?? "?");
+    const command = fit(visible(effect.command.join(" ")), 60);
+    if (effect.processStatus === "running") this.say([style.dim(`· ${id} started: ${command}`)]);
+    else {
+      const code = effect.exitCode === null ? "" : `, exit ${effect.exitCode}`;
+      this.say([style.dim(`· ${id} ${effect.processStatus}${code} after ${shortTime(effect.elapsedMs)}: ${command}`)]);
+    }
+  }
+
+  #diagnostic({ severity, message, path, line }: Extract<RunEvent, { type: "diagnostic" }>["diagnostic"]): void {
+    const { style } = this.#options;
+    if (severity === "info") return;
+    const where = path === undefined || message.includes(path) ? "" : `${path}${line === undefined ? "" : `:${line}`}: `;
+    const text = `${severity === "error" ? "✗" : "!"} ${visible(`${where}${message}`)}`;
+    this.say([severity === "error" ? style.red(text) : style.yellow(text)]);
+  }
+
+  #queued(kind: string, action: string, text: string): void {
+    if (action === "sent" && kind === "steering") this.prompt(text, "steering");
+    else if (action === "cancelled") {
+      this.say([this.#options.style.dim(`· ${kind} cleared: ${fit(visible(text), this.#columns - 22)}`)]);
+    }
+  }
+}
+
+/** A line too long to be worth wrapping whole. */
+function fitLong(line: string): string {
+  return line.length > 4000 ? `${line.slice(0, 4000).toWellFormed()}…` : line;
+}
+
+export function createTranscript(options: TranscriptOptions): Transcript {
+  return new EventTranscript(options);
+}
+
+/** Adds what is known; unknown stays unknown. */
+export function addUsage(sum: Usage, more: Usage): Usage {
+  const fields = ["inputTokens", "outputTokens", "costUsd"] as const;
+  const known = fields.flatMap((field) => {
+    const value = (sum[field] ?? 0) + (more[field] ?? 0);
+    return sum[field] === undefined && more[field] === undefined ? [] : [[field, value] as const];
+  });
+  return Object.fromEntries(known);
+}
