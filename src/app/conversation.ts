@@ -54,8 +54,8 @@ export type ConversationParts = {
   readonly history: readonly Message[];
   readonly seqs: readonly number[];
   readonly turns: number;
-  /** Work before the first request that may wait until then (MCP servers …). */
-  readonly ready: () => Promise<void>;
+  /** Work before a turn's first request that may wait until then (MCP servers …); ends early when the turn is cancelled. */
+  readonly ready: (turnId: string, signal: AbortSignal) => Promise<void>;
   readonly ledger?: (turnId: string, sources: readonly SourceInfo[], messages: readonly Message[]) => RunEvent;
   /** Ends children, writes what is owed. Called once. */
   readonly release: () => Promise<void>;
@@ -155,6 +155,7 @@ export class Conversation implements Runtime {
 
   /** What the next request would hold if `text` were submitted; nothing is sent or logged. */
   async preview(text: string): Promise<Preview> {
+    await this.#parts.ready(this.turnId, new AbortController().signal);
     const { head } = await this.#deliver(text);
     const system = this.#systemPrompt();
     return {
@@ -171,7 +172,10 @@ export class Conversation implements Runtime {
     this.#active = controller;
     gate.reset();
     try {
+      const ended = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
       this.#log ??= await this.#parts.openLog?.(text);
+      // First of all, so that what is recorded of this turn's tools is what is sent.
+      await this.#parts.ready(turnId, ended);
       const { head, sources } = await this.#deliver(text);
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
       emit(this.#metadata(turnId));
@@ -179,10 +183,7 @@ export class Conversation implements Runtime {
       this.#messages.push({ role: "user", text: head + text });
       this.#compactor.noteUser(this.#log?.lastSeq ?? -1);
       const ledger = this.#writeLedger(turnId);
-      await this.#parts.ready();
-      const outcome = await runTurn(
-        this.#turn(turnId, signal ? AbortSignal.any([signal, controller.signal]) : controller.signal),
-      );
+      const outcome = await runTurn(this.#turn(turnId, ended));
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
       if (outcome.status === "ok") await within(INDEX_WAIT_MS, ledger.written);

@@ -22,11 +22,13 @@ import type { ToolSettings } from "../tools/tool.ts";
 import type { Diagnostic, Emit, RunEvent } from "../types/event.ts";
 import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
+import { type Bus, createBus } from "./bus.ts";
 import { type Controls, createControls } from "./controls.ts";
 import { Conversation } from "./conversation.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
 import { ledgerEvent } from "./ledger.ts";
 import { createLimits } from "./limits.ts";
+import { type OutsideTools, openOutside } from "./mcp.ts";
 import { type ChosenModel, openModel } from "./model.ts";
 import { type AskApproval, createPermitGate } from "./permit.ts";
 import type { Runtime } from "./runtime.ts";
@@ -65,6 +67,8 @@ export type OpenOptions = {
   readonly replayFile?: string;
   /** Absolute path for `--record`. */
   readonly recordFile?: string;
+  /** Absolute path for `--capture`. */
+  readonly captureFile?: string;
   /** A session id, a unique prefix, or `latest`. */
   readonly resume?: string;
   readonly ask?: AskApproval;
@@ -80,36 +84,6 @@ export type OpenedRuntime = {
   /** A function that writes its text to an absolute path, whole or not at all. */
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
-
-type Bus = {
-  readonly emit: Emit;
-  readonly subscribe: Runtime["subscribe"];
-  /** Ours: the recorder first, then what counts; they are no listeners, so nothing kept for the first one is lost on them. */
-  readonly taps: Emit[];
-  readonly diagnostics: Diagnostic[];
-};
-
-/** Recorded first, shown second. Diagnostics said before anybody listens are kept for the first listener. */
-function createBus(): Bus {
-  const listeners = new Set<(event: RunEvent) => void>();
-  const early: RunEvent[] = [];
-  const bus: Bus = {
-    diagnostics: [],
-    taps: [],
-    emit(event) {
-      if (event.type === "diagnostic") bus.diagnostics.push(event.diagnostic);
-      for (const tap of bus.taps) tap(event);
-      if (listeners.size === 0) early.push(event);
-      for (const listener of listeners) listener(event);
-    },
-    subscribe(listener) {
-      listeners.add(listener);
-      for (const event of early.splice(0)) listener(event);
-      return () => listeners.delete(listener);
-    },
-  };
-  return bus;
-}
 
 function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: OpenOptions["env"]): ToolSettings {
   const { shell, web } = loaded.config;
@@ -155,7 +129,7 @@ function openEngine(
         is_non_interactive: options.rendererMode === "print",
         supports_vision: now.chosen.info.vision ?? false,
         available_tools: now.toolbox.specs().map((spec) => spec.name),
-        available_mcp_servers: [],
+        available_mcp_servers: [...now.outside.names()],
         available_skills: [],
       };
     },
@@ -164,7 +138,12 @@ function openEngine(
   });
 }
 
-type TemplateInput = { readonly chosen: ChosenModel; readonly toolbox: Toolbox; readonly sessionId: string };
+type TemplateInput = {
+  readonly chosen: ChosenModel;
+  readonly toolbox: Toolbox;
+  readonly outside: OutsideTools;
+  readonly sessionId: string;
+};
 
 function today(): string {
   return new Date().toISOString().slice(0, 10);
@@ -179,9 +158,9 @@ async function pinAll(engine: ContextEngine, paths: readonly string[], emit: Emi
   }
 }
 
-function writer(path: string): (text: string) => Promise<void> {
+function writer(path: string, mode = 0o644): (text: string) => Promise<void> {
   return async (text) => {
-    const written = await writeOwnFile(path, text, 0o644);
+    const written = await writeOwnFile(path, text, mode);
     if (!written.ok) throw new UserError(`${path}: ${written.message}`);
   };
 }
@@ -197,9 +176,19 @@ type Joined = {
   readonly bus: Bus;
   /** Opens another model (`/model`). */
   readonly openOther: (name: string) => Promise<ChosenModel>;
+  /** Reads the configuration anew. */
+  readonly reload: () => Promise<LoadedConfig>;
+  /** Secret values of outside tools, once there are any. */
+  readonly hidden: { values: () => readonly string[] };
 };
 
-function factsOf(joined: Joined, chosen: ChosenModel, toolbox: Toolbox, engine: ContextEngine): RunFacts {
+function factsOf(
+  joined: Joined,
+  chosen: ChosenModel,
+  toolbox: Toolbox,
+  engine: ContextEngine,
+  mcpServers: readonly string[],
+): RunFacts {
   const { options, workspace, loaded, session, bus } = joined;
   return {
     version,
@@ -211,7 +200,7 @@ function factsOf(joined: Joined, chosen: ChosenModel, toolbox: Toolbox, engine: 
     authority: loaded.config.authority,
     tools: toolbox.specs().map((spec) => spec.name),
     skills: [],
-    mcpServers: [],
+    mcpServers,
     contextEnabled: loaded.config.context.enabled && !options.flags.noContext,
     sources: engine.sources(),
     diagnostics: bus.diagnostics,
@@ -223,15 +212,33 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   const { options, workspace, loaded, credentials, chosen, session, schema, bus } = joined;
   const { flags, env, processes } = options;
   const { emit } = bus;
-  const hide = (text: string): string => redact(text, { exact: credentials.knownValues() });
+  const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
   const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models);
   bus.taps.push(session.record);
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
-  const toolbox = createToolbox(
-    createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
-    () => NO_ENTRIES,
+  const outside = openOutside({
+    loaded,
+    reload: joined.reload,
+    env,
+    root: workspace.root,
+    processes,
+    credentials,
+    off: flags.noMcp === true || loaded.config.authority === "read-only",
+    trustProject: flags.trustProject === true,
+    watch: options.rendererMode !== "print",
+    emit,
+  });
+  joined.hidden.values = outside.secrets;
+  const toolbox = createToolbox(createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []), () =>
+    outside.entries(),
   );
-  const engine = openEngine(options, workspace, loaded, () => ({ chosen: active.chosen, toolbox, sessionId: session.id }), emit);
+  const engine = openEngine(
+    options,
+    workspace,
+    loaded,
+    () => ({ chosen: active.chosen, toolbox, outside, sessionId: session.id }),
+    emit,
+  );
   if (session.sources.length > 0) engine.resumed(session.sources);
   await pinAll(engine, flags.pin ?? [], emit);
   const totals = createTotals();
@@ -257,7 +264,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   });
   bus.taps.push(limits.event);
   const configured = loaded.config.models[chosen.name];
-  const facts = (): RunFacts => factsOf(joined, active.chosen, toolbox, engine);
+  const facts = (): RunFacts => factsOf(joined, active.chosen, toolbox, engine, outside.names());
   let harnessBytes = 0;
   const runtime = new Conversation({
     sessionId: session.id,
@@ -320,11 +327,11 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     history: session.history,
     seqs: session.seqs,
     turns: session.turns,
-    ready: async () => undefined,
+    ready: (turnId, signal) => outside.ready(turnId, signal),
     ledger: (turnId, sources, messages) =>
       ledgerEvent(turnId, active.chosen.window, loaded.config.compaction.threshold, harnessBytes, sources, messages),
     release: async () => {
-      await background.reapAll();
+      await Promise.all([background.reapAll(), outside.close()]);
       await active.close();
       session.close();
     },
@@ -346,8 +353,6 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   return { runtime, controls, inventory: () => inventoryLines(facts()), redact: hide, writer };
 }
 
-const NO_ENTRIES: readonly never[] = [];
-
 /**
  * Opens a conversation.
  * @throws UserError (exit 2) when the configuration, the model or the session to resume is not there.
@@ -357,11 +362,15 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const workspace = await openWorkspace(cwd);
   const { model: _, ...rest } = flags;
   const configFlags = { ...rest, ...(flags.model !== undefined && { model: flags.model }) };
-  const loaded = await loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root });
+  const reload = (): Promise<LoadedConfig> => loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root });
+  const loaded = await reload();
   const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
   const record = options.recordFile === undefined ? undefined : writer(options.recordFile);
-  const shared = { env, credentials, maxCost: flags.maxCost, cwd, record };
+  const hide = (text: string): string => redact(text, { exact: credentials.knownValues() });
+  const capture = options.captureFile === undefined ? {} : { capture: writer(options.captureFile, 0o600), redact: hide };
+  const shared = { env, credentials, maxCost: flags.maxCost, cwd, record, ...capture };
   const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
   const openOther = (name: string): Promise<ChosenModel> =>
     openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });
@@ -374,8 +383,8 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     resume: options.resume,
     provider: chosen.provider.name,
     model: chosen.name,
-    redact: (text) => redact(text, { exact: credentials.knownValues() }),
+    redact: (text) => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] }),
     emit: bus.emit,
   });
-  return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus, openOther });
+  return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus, openOther, reload, hidden });
 }

@@ -9,11 +9,14 @@ import type { Plans, ServerPlan } from "./plans.ts";
 import { Server, type ServerOptions, type ServerState } from "./server.ts";
 import type { OutsideTool } from "./tool-entries.ts";
 
+/** Also says which values must not be shown. */
+export type HeldLogin = OAuthClientProvider & { secrets(): readonly string[] };
+
 export type ServersOptions = Omit<ServerOptions, "plan" | "onChange" | "auth"> & {
   /** How long the first request waits for servers (`mcp.start_timeout`). */
   readonly startTimeoutMs: number;
   /** The stored login of a remote server, if there is one. */
-  readonly authOf: (plan: ServerPlan) => Promise<OAuthClientProvider | undefined>;
+  readonly authOf: (plan: ServerPlan) => Promise<HeldLogin | undefined>;
 };
 
 export type ServerStatus = {
@@ -67,6 +70,7 @@ export function openServers(plans: Plans, options: ServersOptions): McpServers {
   const servers = new Map<string, Server>();
   const starting = new Map<string, Promise<void>>();
   const begun = new WeakSet<ServerPlan>();
+  const logins = new Set<HeldLogin>();
   /** Named as missing already; not waited for again. */
   const missed = new Set<string>();
   let entries: readonly OutsideTool[] = [];
@@ -82,6 +86,7 @@ export function openServers(plans: Plans, options: ServersOptions): McpServers {
     const { startTimeoutMs: _, authOf, ...rest } = options;
     const auth = plan.transport.kind === "http" ? await authOf(plan) : undefined;
     if (closed || current.get(plan.name) !== plan) return;
+    if (auth) logins.add(auth);
     const server = new Server({ ...rest, plan, onChange, ...(auth && { auth }) });
     servers.set(plan.name, server);
     await server.started;
@@ -119,7 +124,7 @@ export function openServers(plans: Plans, options: ServersOptions): McpServers {
       inOrder()
         .filter((server) => server.state === "ready")
         .map((server) => server.plan.name),
-    secrets: () => [...current.values()].flatMap((plan) => plan.secrets),
+    secrets: () => [...[...current.values()].flatMap((plan) => plan.secrets), ...[...logins].flatMap((login) => login.secrets())],
     status: () =>
       inOrder().map((server) => ({
         name: server.plan.name,
