@@ -170,8 +170,8 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   // Only where a settings file exists, or a session is read back.
   { to: /^src\/config\/(?:toml|project)\.ts$/, when: "later" },
   { to: /^src\/session\/(?:record-schemas|resume)\.ts$/, when: "later" },
-  // --record and --replay.
-  { to: /^src\/provider\/replay\.ts$/, when: "later" },
+  // --record, --replay and --capture.
+  { to: /^src\/provider\/(?:replay|capture)\.ts$/, when: "later" },
   // Built in, but 2 ms to load: with the first child process.
   { to: /^bun:ffi$/, when: "later" },
 ];

@@ -9,6 +9,7 @@ import { EXIT, UserError } from "../base/user-error.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { createProvider } from "../provider/create.ts";
+import { type Fetch, networkFetch } from "../provider/http.ts";
 import { modelInfo } from "../provider/models.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import type { ModelInfo, Provider } from "../provider/provider.ts";
@@ -42,6 +43,9 @@ export type ModelRequest = {
   readonly cwd: string;
   /** Writes the recording, whole; undefined without `--record`. */
   readonly record: ((text: string) => Promise<void>) | undefined;
+  /** Writes raw exchanges, whole; undefined without `--capture`. */
+  readonly capture?: (text: string) => Promise<void>;
+  readonly redact?: (text: string) => string;
 };
 
 function windowOf(info: ModelInfo, configured: boolean): Window {
@@ -118,6 +122,15 @@ async function recorded(provider: Provider, record: ModelRequest["record"]): Pro
   };
 }
 
+/** The fetch that keeps exchanges for `--capture`, and what writes them when the run closes. */
+async function captured(request: ModelRequest): Promise<{ readonly fetch?: Fetch; readonly close: () => Promise<void> }> {
+  const { capture, redact } = request;
+  if (!capture || !redact) return { close: async () => undefined };
+  const { captureFetch } = await import("../provider/capture.ts");
+  const kept = captureFetch(networkFetch, redact);
+  return { fetch: kept.fetch, close: async () => capture((await kept.lines()).map((line) => `${line}\n`).join("")) };
+}
+
 async function readRecording(file: string, cwd: string): Promise<string> {
   try {
     return await readFile(resolve(cwd, file), "utf8");
@@ -164,15 +177,22 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
       `--max-cost needs a price, and none is known for ${settings.name}/${id}: set one under [models."${settings.name}/${id}"] price = { input = …, output = … } (US dollars per million tokens)`,
     );
   }
+  const capture = await captured(request);
   const provider = createProvider(settings, {
+    ...(capture.fetch && { fetch: capture.fetch }),
     apiKey: await keyOf(settings, request),
     userAgent: `thndrs/${version}`,
     stallTimeoutMs: config.stallTimeoutMs,
     retry: config.retry,
     modelInfo: (other) => modelInfo(settings.name, other, config.models),
   });
+  const kept = await recorded(provider, request.record);
   return {
-    ...(await recorded(provider, request.record)),
+    provider: kept.provider,
+    close: async () => {
+      await kept.close();
+      await capture.close();
+    },
     name: `${settings.name}/${id}`,
     modelId: id,
     info,

@@ -78,6 +78,7 @@ export async function openRun(context: RunContext, rendererMode: "print" | "dire
     flags,
     ...(flags.replay !== undefined && { replayFile: flags.replay }),
     ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
+    ...(flags.capture !== undefined && { captureFile: resolve(cwd, flags.capture) }),
     ...(flags.continue && { resume: "latest" }),
     ...(flags.resume !== undefined && { resume: flags.resume }),
   });

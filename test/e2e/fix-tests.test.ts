@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Step } from "../support/loopback.ts";
-import { startModel } from "../support/model.ts";
+import { startModel, TEST_KEY } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
 import { initGit, tempDir } from "../support/temp.ts";
 import type { Wire } from "../support/wire/answer.ts";
@@ -148,4 +148,19 @@ test("--record, then --replay: the same run with no network and no key", async (
   expect(again.code).toBe(0);
   const { rmSync } = await import("node:fs");
   rmSync(recording);
+});
+
+test("--capture keeps raw exchanges, without keys, for its owner only", async () => {
+  await using dir = await tempDir();
+  await using model = await startModel([{ text: "the answer" }]);
+  const args = ["-p", "hi", "--capture", "wire.jsonl"];
+  expect(await runThndrs({ args, cwd: dir.path, env: model.env })).toMatchObject({ code: 0, stdout: "the answer\n" });
+  const [line, ...rest] = readFileSync(dir.at("wire.jsonl"), "utf8").trimEnd().split("\n");
+  expect(rest).toEqual([]);
+  const exchange = JSON.parse(line ?? "");
+  expect(exchange).toMatchObject({ method: "POST", status: 200 });
+  expect(JSON.parse(exchange.request).messages.at(-1).content).toEndWith("hi");
+  expect(exchange.response).toContain("the answer");
+  expect(line).not.toContain(TEST_KEY);
+  expect(statSync(dir.at("wire.jsonl")).mode & 0o777).toBe(0o600);
 });
