@@ -19,7 +19,7 @@ import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { type ContextEngine, openContext } from "../context/engine.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
 import type { ToolSettings } from "../tools/tool.ts";
-import type { Diagnostic, Emit, RunEvent } from "../types/event.ts";
+import type { Emit } from "../types/event.ts";
 import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
 import { type Bus, createBus } from "./bus.ts";
