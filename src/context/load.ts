@@ -2,7 +2,7 @@
  * Reads one instruction file (C2, C5): never blocks, never follows a link out, never guesses an encoding.
  * Refuses: knowing what the text means.
  */
-import { constants } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { contentHash } from "../base/hash.ts";
@@ -10,6 +10,7 @@ import { isInside } from "./places.ts";
 
 /** A file over this is named, not sent (C6). */
 const MAX_BYTES = 1024 * 1024;
+const SMALL_BYTES = 128 * 1024;
 /** Larger files are fingerprinted by their head alone: nobody waits for gigabytes of AGENTS.md. */
 const MAX_HASHED_BYTES = 32 * 1024 * 1024;
 
@@ -75,29 +76,57 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-async function readRegular(path: string): Promise<Loaded> {
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+type Opened = { readonly isFile: boolean; readonly bytes: Uint8Array; readonly info: Stats };
+
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** Five hops to the thread pool cost more than reading a small regular file: those are read in one go (bounded). */
+function openSmall(path: string): Opened {
+  const fd = openSync(path, FLAGS);
+  try {
+    const info = fstatSync(fd);
+    if (!info.isFile()) return { isFile: false, bytes: new Uint8Array(), info };
+    const bytes = new Uint8Array(Math.min(info.size, MAX_BYTES));
+    let filled = 0;
+    for (let got = 1; filled < bytes.length && got > 0; filled += got)
+      got = readSync(fd, bytes, filled, bytes.length - filled, filled);
+    return { isFile: true, bytes: bytes.subarray(0, filled), info };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+async function openLarge(path: string): Promise<Opened> {
+  const handle = await open(path, FLAGS);
   try {
     const info = await handle.stat();
-    if (!info.isFile()) return { kind: "refused", message: "it is not a regular file" };
-    const bytes = await readBytes(handle, info.size);
-    const known: Known = {
-      path,
-      identity: `${info.dev}:${info.ino}`,
-      stamp: { mtimeMs: info.mtimeMs, size: info.size, ino: info.ino },
-      contentHash: contentHash(bytes),
-      byteCount: info.size,
-      uid: info.uid,
-      mode: info.mode,
-    };
-    if (info.size > MAX_BYTES) return { kind: "large", ...known };
-    const text = decode(bytes);
-    if (text === undefined) return { kind: "refused", message: "it is not valid UTF-8" };
-    if (text.trim() === "") return { kind: "empty" };
-    return { kind: "text", ...known, byteCount: bytes.length, text };
+    if (!info.isFile()) return { isFile: false, bytes: new Uint8Array(), info };
+    return { isFile: true, bytes: await readBytes(handle, info.size), info };
   } finally {
     await handle.close();
   }
+}
+
+async function readRegular(path: string, size: number): Promise<Loaded> {
+  let opened = size <= SMALL_BYTES ? openSmall(path) : await openLarge(path);
+  // It has grown since its size was asked for.
+  if (opened.info.size > MAX_BYTES && size <= SMALL_BYTES) opened = await openLarge(path);
+  const { isFile, bytes, info } = opened;
+  if (!isFile) return { kind: "refused", message: "it is not a regular file" };
+  const known: Known = {
+    path,
+    identity: `${info.dev}:${info.ino}`,
+    stamp: { mtimeMs: info.mtimeMs, size: info.size, ino: info.ino },
+    contentHash: contentHash(bytes),
+    byteCount: info.size,
+    uid: info.uid,
+    mode: info.mode,
+  };
+  if (info.size > MAX_BYTES) return { kind: "large", ...known };
+  const text = decode(bytes);
+  if (text === undefined) return { kind: "refused", message: "it is not valid UTF-8" };
+  if (text.trim() === "") return { kind: "empty" };
+  return { kind: "text", ...known, byteCount: bytes.length, text };
 }
 
 /**
@@ -116,7 +145,7 @@ export async function loadFile(path: string, confine: Confine): Promise<Loaded> 
     if (!info.isFile()) {
       return { kind: "refused", message: info.isDirectory() ? "it is a directory" : "it is not a regular file" };
     }
-    return await readRegular(real);
+    return await readRegular(real, info.size);
   } catch (error) {
     // A dangling link exists but leads nowhere: that deserves a word, a missing file does not.
     if (errorCode(error) === "ENOENT" && (await lstat(path).catch(() => undefined))?.isSymbolicLink()) {
