@@ -1,11 +1,13 @@
 /**
- * `bun run soak [--turns=N]`: one long run of the compiled binary against a model server that thinks for no time, watched from
- * outside (Linux): memory, open files, children, time per turn. Ends with 1 when one of them grows with the number of turns
- * more than the conversation itself does. Refuses: judging absolute speed (bench does).
+ * `bun run soak [--turns=N] [--kills=N] [--seed=N]`: first one long run of the compiled binary against a model server that
+ * thinks for no time, watched from outside (Linux): memory, open files, children, time per turn. Then sessions that are killed
+ * at random moments and gone on with, on every wire. Ends with 1 when something grows with the number of turns more than the
+ * conversation itself does, or when a kill cost a record. Refuses: judging absolute speed (bench does).
  */
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { killAndResume } from "../test/support/kill-fuzz.ts";
 import { type BenchServer, startServer } from "./bench/server.ts";
 import { binary, build } from "./build.ts";
 import { args, install } from "./steps.ts";
@@ -55,10 +57,37 @@ export function judge(readings: readonly Reading[]): string[] {
   return wrong;
 }
 
+function numberOf(name: string, otherwise: number): number {
+  return Number(args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3) ?? otherwise);
+}
+
+/** Kills and resumes, a third of them on each wire; says the seed, so that a failure can be had again. */
+async function crash(kills: number, seed: number): Promise<number> {
+  let code = 0;
+  for (const [index, wire] of (["chat", "responses", "anthropic"] as const).entries()) {
+    const share = Math.floor((kills + index) / 3);
+    try {
+      const { rounds, killed, records, open } = await killAndResume({ kills: share, seed: seed + index, wire });
+      console.log(
+        `${wire}\t${killed} of ${rounds} runs killed\t${records} records, none lost\t${open} calls left open by a kill`,
+      );
+    } catch (error) {
+      code = 1;
+      console.log(`${wire}\tseed ${seed + index}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return code;
+}
+
 async function soak(): Promise<number> {
   await install();
   await build();
-  const turns = Number(args.find((arg) => arg.startsWith("--turns="))?.slice("--turns=".length) ?? 1000);
+  const long = await runLong(numberOf("turns", 1000));
+  const crashes = await crash(numberOf("kills", 100), numberOf("seed", Date.now() % 1_000_000));
+  return Math.max(long, crashes);
+}
+
+async function runLong(turns: number): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "thndrs-soak-"));
   try {
     await using server = startServer();

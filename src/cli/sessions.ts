@@ -8,6 +8,7 @@ import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { type ExportFormat, exportSession } from "../session/export.ts";
 import { jsonText } from "../session/json-text.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
+import { sweepLocks } from "../session/lock.ts";
 import { openSessionLog } from "../session/log.ts";
 import { modelName } from "../session/model-name.ts";
 import { describeSkipped, newTally } from "../session/read.ts";
@@ -226,6 +227,7 @@ async function prune(context: CommandContext, place: SessionPlace, words: readon
     throw new UserError("sessions prune needs --older-than DURATION, --keep N or both");
   const rules = { ...(olderThan === undefined ? {} : { olderThan }), ...(keep === undefined ? {} : { keep }) };
   const chosen = selectForPrune(listSessions(place.dir), rules, new Date());
+  if (context.flags.dryRun !== true) sweepLocks(place.dir);
   return removeAll(
     context,
     place,

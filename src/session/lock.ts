@@ -6,8 +6,9 @@
  * that nonce may replace it. A guard left by a taker that died is itself guarded the same way.
  */
 import { randomBytes } from "node:crypto";
-import { linkSync, lstatSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
+import { join } from "node:path";
 import { contentHash } from "../base/hash.ts";
 import { UserError } from "../base/user-error.ts";
 import { lockFile } from "./ids.ts";
@@ -30,6 +31,10 @@ export type Lock = {
 /** A lock file that cannot be read as a holder counts as live while it is younger than this: its writer may be mid-creation. */
 const SETTLE_MS = 2_000;
 const MAX_ROUNDS = 50;
+/** Temporary files and guards live for milliseconds: older than this, nobody is coming back for them. */
+const ABANDONED_MS = 10 * 60_000;
+/** Only names we give: a sessions directory may hold a user's own files. */
+const LOCK_NAME = /^(session-\d{8}-\d{6}-[0-9a-z]{4})\.lock(|\.[0-9a-f]{16}|\.takeover-[\w.-]+)$/;
 
 /**
  * Takes the writer lock. Throws a UserError naming the holder when another live process has it; lets file system errors
@@ -65,6 +70,29 @@ export function lockHolder(dir: string, id: string): LockHolder | undefined {
 /** True when a live process holds the lock (also one whose content cannot be read yet). */
 export function isLocked(dir: string, id: string): boolean {
   return readLock(lockFile(dir, id))?.live ?? false;
+}
+
+/**
+ * Removes what processes that died left of locks: those of sessions that have no file (they died before the first line), and
+ * half-made ones. Whatever a live process may still be making is left alone.
+ */
+export function sweepLocks(dir: string): void {
+  const names = existsSync(dir) ? readdirSync(dir) : [];
+  const present = new Set(names);
+  for (const name of names) {
+    const [, id, rest] = LOCK_NAME.exec(name) ?? [];
+    if (id === undefined || rest === undefined) continue;
+    const path = join(dir, name);
+    try {
+      if (rest === "" ? !present.has(`${id}.jsonl`) && !isLocked(dir, id) : isOld(path)) unlinkSync(path);
+    } catch {
+      // Gone already, or not ours to remove.
+    }
+  }
+}
+
+function isOld(path: string): boolean {
+  return Date.now() - lstatSync(path).mtimeMs > ABANDONED_MS;
 }
 
 type FoundLock = { readonly live: boolean; readonly holder?: LockHolder; readonly identity: string };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { acquireLock, isLocked, lockHolder } from "../../src/session/lock.ts";
+import { acquireLock, isLocked, lockHolder, sweepLocks } from "../../src/session/lock.ts";
 import { tempDir } from "../support/temp.ts";
 
 const ID = "session-20260101-000000-abcd";
@@ -67,6 +67,43 @@ test("a guard left by a taker that died does not block the next one", async () =
   writeFileSync(temp.at(`${ID}.lock.takeover-aa`), JSON.stringify({ ...dead, nonce: "bb" }));
   acquireLock(temp.path, ID).release();
   expect(readdirSync(temp.path)).toEqual([]);
+});
+
+test("sweeping takes away locks of sessions that never were and old half-made ones, and nothing a live process holds", async () => {
+  await using temp = await tempDir();
+  const dead = { pid: 4_194_303, start: "x", host: hostname(), since: "2026-01-01T00:00:00.000Z", nonce: "ab" };
+  const held = acquireLock(temp.path, "session-20260101-000000-aaaa");
+  await temp.write({
+    "session-20260101-000000-bbbb.lock": JSON.stringify(dead),
+    "session-20260101-000000-cccc.lock": JSON.stringify(dead),
+    "session-20260101-000000-cccc.jsonl": "",
+    "session-20260101-000000-dddd.lock.0123456789abcdef": "",
+    "session-20260101-000000-eeee.lock.0123456789abcdef": "",
+    "session-20260101-000000-eeee.lock.takeover-ab": "",
+    "yarn.lock": "",
+    "yarn.lock.old": "",
+  });
+  const longAgo = new Date(Date.now() - 3_600_000);
+  for (const name of [
+    "yarn.lock",
+    "yarn.lock.old",
+    "session-20260101-000000-eeee.lock.0123456789abcdef",
+    "session-20260101-000000-eeee.lock.takeover-ab",
+  ])
+    utimesSync(temp.at(name), longAgo, longAgo);
+  sweepLocks(temp.at("missing"));
+  sweepLocks(temp.path);
+  expect(readdirSync(temp.path).sort()).toEqual(
+    [
+      "yarn.lock",
+      "yarn.lock.old",
+      "session-20260101-000000-cccc.jsonl",
+      "session-20260101-000000-cccc.lock",
+      "session-20260101-000000-aaaa.lock",
+      "session-20260101-000000-dddd.lock.0123456789abcdef",
+    ].sort(),
+  );
+  held.release();
 });
 
 test("of many takers of one stale lock exactly one wins, every time", async () => {
