@@ -2,12 +2,13 @@
  * The one spawner (architecture rule 3): own session without a terminal, empty stdin (or a pipe), streamed output, monotonic
  * time-out, and an end for the whole tree. Refuses: choosing an environment (base/child-env.ts), interpreting output.
  */
-import { randomBytes } from "node:crypto";
+
 import { closeSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
 import { loadPipes, type OpenPipe, type Pipe } from "./pipe.ts";
 import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
+import { randomHex } from "./random.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
 
 import { createEnder } from "./tree-ender.ts";
@@ -103,7 +104,7 @@ type Entry = { readonly root: Root; readonly process: RunningProcess };
 /** Made once per run by app/; tests make their own. */
 export function createProcessOwner(options: { readonly clock?: Clock; readonly platform?: NodeJS.Platform } = {}): ProcessOwner {
   const clock = options.clock ?? monotonicClock;
-  const id = randomBytes(8).toString("hex");
+  const id = randomHex(8);
   const entries = new Set<Entry>();
   let pipes: Promise<OpenPipe> | undefined;
   let count = 0;

@@ -1,7 +1,7 @@
 /**
  * Session ids and the files they name. An id is never a path (J13): nothing here joins an unchecked id to a directory.
  */
-import { randomBytes } from "node:crypto";
+
 import { join } from "node:path";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -11,7 +11,7 @@ const SAFE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 export function newSessionId(date: Date): string {
   const digits = date.toISOString().replace(/\D/g, "");
   let tail = "";
-  for (const byte of randomBytes(4)) tail += ALPHABET[byte % 32];
+  for (const byte of crypto.getRandomValues(new Uint8Array(4))) tail += ALPHABET[byte % 32];
   return `session-${digits.slice(0, 8)}-${digits.slice(8, 14)}-${tail}`;
 }
 

@@ -5,11 +5,12 @@
  * Take-over is race-safe without flock: each lock carries a nonce, and only the exclusive creator of a guard file named after
  * that nonce may replace it. A guard left by a taker that died is itself guarded the same way.
  */
-import { randomBytes } from "node:crypto";
+
 import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { join } from "node:path";
 import { contentHash } from "../base/hash.ts";
+import { randomHex } from "../base/random.ts";
 import { UserError } from "../base/user-error.ts";
 import { lockFile } from "./ids.ts";
 
@@ -47,7 +48,7 @@ export function acquireLock(dir: string, id: string, now: () => Date = () => new
     start: processStart(process.pid) ?? "",
     host: hostname(),
     since: now().toISOString(),
-    nonce: randomBytes(8).toString("hex"),
+    nonce: randomHex(8),
   };
   for (let round = 0; round < MAX_ROUNDS; round++) {
     if (createExclusively(path, mine)) return { release: () => releaseOwn(path, mine) };
