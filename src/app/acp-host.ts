@@ -1,0 +1,106 @@
+/**
+ * What an external agent may do through us while its turn runs: files inside the workspace, commands as our children, both
+ * under the policy and approval of the tools they stand for (X04). Refuses: anything between turns.
+ */
+import type { AgentHost } from "../acp/agent-link.ts";
+import { provePlace, readText, writeText } from "../acp/files.ts";
+import { createPermissionDesk, type Decide } from "../acp/permissions.ts";
+import { refuse, requestFailed } from "../acp/refusal.ts";
+import type { Terminals } from "../acp/terminals.ts";
+import type { Permit } from "../agent/calls.ts";
+import type { Workspace } from "../base/workspace.ts";
+import type { EffectKind } from "../tools/tool.ts";
+import type { Emit } from "../types/event.ts";
+
+export type HostParts = {
+  readonly workspace: Workspace;
+  /** Policy and approval for what the agent does through us, by the name of the tool it stands for. */
+  readonly permit: (
+    name: string,
+    effect: EffectKind,
+    input: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ) => Promise<Permit>;
+  /** Whether such tools exist here at all (authority). */
+  readonly offers: (effect: EffectKind) => boolean;
+  readonly decide: Decide;
+  readonly emit: Emit;
+  /** The environment of a command, on top of which the agent may declare variables. */
+  readonly childEnv: () => Record<string, string>;
+};
+
+export type ActivePrompt = { readonly turnId: string; readonly signal: AbortSignal };
+
+type TerminalRequest = {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value: string }[];
+  readonly cwd?: string | null;
+  readonly outputByteLimit?: number | null;
+};
+
+/** The handlers of everything but updates. @param active the prompt that runs, if any */
+export function createAcpHost(
+  parts: HostParts,
+  terminals: Terminals,
+  active: () => ActivePrompt | undefined,
+): Omit<AgentHost, "update"> {
+  const { workspace, emit } = parts;
+  const desk = createPermissionDesk(() => {
+    const now = active();
+    return now && { ...now, emit };
+  }, parts.decide);
+
+  /** @throws RequestError where the tool it stands for would not run. */
+  async function demand(name: string, effect: EffectKind, input: Readonly<Record<string, unknown>>): Promise<ActivePrompt> {
+    const now = active();
+    if (!now || now.signal.aborted) throw refuse("no turn is running");
+    if (!parts.offers(effect)) throw refuse("not allowed here: this session is read-only");
+    const permit = await parts.permit(name, effect, input, now.signal);
+    if (!permit.allowed) throw refuse(permit.reason);
+    if (now.signal.aborted) throw refuse("the turn was cancelled");
+    return now;
+  }
+
+  async function createTerminal(params: TerminalRequest): Promise<{ terminalId: string }> {
+    const place = await provePlace(workspace, params.cwd ?? workspace.cwd);
+    const argv = [params.command, ...(params.args ?? [])];
+    await demand("run_shell", "shell", { argv, cwd: place.relative });
+    const terminalId = await terminals.create({
+      argv,
+      cwd: place.path,
+      relativeCwd: place.relative,
+      env: { ...parts.childEnv(), ...Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value])) },
+      outputBytes: params.outputByteLimit ?? undefined,
+    });
+    return { terminalId };
+  }
+
+  return {
+    "session/request_permission": ({ params }) => desk(params),
+    "fs/read_text_file": async ({ params }) => {
+      const place = await provePlace(workspace, params.path);
+      await demand("read_file_range", "read", { path: place.relative });
+      return { content: await readText(place, params.line, params.limit) };
+    },
+    "fs/write_text_file": async ({ params }) => {
+      const place = await provePlace(workspace, params.path);
+      const { turnId } = await demand(place.exists ? "write_patch" : "create_file", "write", { path: place.relative });
+      const { effect, error } = await writeText(workspace, place, params.content);
+      emit({ type: "effect", turnId, callId: "fs/write_text_file", effect });
+      if (error !== undefined) throw requestFailed(error);
+      return {};
+    },
+    "terminal/create": ({ params }) => createTerminal(params),
+    "terminal/output": ({ params }) => terminals.output(params.terminalId),
+    "terminal/wait_for_exit": ({ params }) => terminals.wait(params.terminalId),
+    "terminal/kill": async ({ params }) => {
+      await terminals.kill(params.terminalId);
+      return {};
+    },
+    "terminal/release": async ({ params }) => {
+      await terminals.release(params.terminalId);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,326 @@
+/**
+ * Turns that an external agent drives (`--model acp:NAME`): its process and session, prompts, cancel told apart from the
+ * end (X01, X03), what it may ask of us. Takes the loop's TurnContext, so that a turn looks the same from outside.
+ * Refuses: protocol details (acp/), rendering.
+ */
+
+import { type AgentHost, type AgentLink, startAgent } from "../acp/agent-link.ts";
+import type { McpServer } from "../acp/protocol.ts";
+import { createTerminals, type Terminals } from "../acp/terminals.ts";
+import { AgentUpdates, type Answer } from "../acp/updates.ts";
+import { bounded } from "../acp/wait.ts";
+import type { CallsContext } from "../agent/calls.ts";
+import type { Stop, TurnContext } from "../agent/loop.ts";
+import { childEnvironment } from "../base/child-env.ts";
+import { field } from "../base/json.ts";
+import type { ProcessOwner } from "../base/process.ts";
+import { sayDuration } from "../base/text.ts";
+import type { AcpAgentSettings } from "../config/schema.ts";
+import type { TurnOutcome } from "../types/event.ts";
+import { createAcpHost, type HostParts } from "./acp-host.ts";
+import { version } from "./version.ts";
+
+export type AcpTurnParts = Omit<HostParts, "childEnv"> & {
+  readonly agent: AcpAgentSettings;
+  readonly processes: ProcessOwner;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly credentialNames: readonly string[];
+  readonly envAllow: readonly string[];
+  readonly redact: CallsContext["redact"];
+  readonly redactArguments: CallsContext["redactArguments"];
+  readonly localSessionId: string;
+  /** The agent's session that an earlier run of this session had. */
+  readonly previous: () => Promise<string | undefined>;
+  /** Whether there is an earlier conversation that a new agent session would not know. */
+  readonly hasHistory: boolean;
+  readonly mcpServers: readonly McpServer[];
+};
+
+export type AcpTurns = {
+  run(context: TurnContext): Promise<TurnOutcome>;
+  /** Ends the agent and its terminals. */
+  close(): Promise<void>;
+};
+
+/** After a cancel the agent may take this long to end its turn; then it is ended (X03). */
+const CANCEL_MS = 5000;
+
+type Active = { readonly turnId: string; readonly signal: AbortSignal; readonly updates: AgentUpdates };
+
+type Session = { readonly link: AgentLink; readonly id: string };
+
+class AcpAgent implements AcpTurns {
+  readonly #parts: AcpTurnParts;
+  readonly #terminals: Terminals;
+  readonly #host: AgentHost;
+  #active: Active | undefined;
+  #session: Session | undefined;
+  /** Kept when the agent goes, so that its next process can load it (X03). */
+  #sessionId: string | undefined;
+  #cost: number | undefined;
+  #junkSaid = 0;
+
+  constructor(parts: AcpTurnParts) {
+    this.#parts = parts;
+    this.#terminals = createTerminals(parts.processes, (id, effect) => {
+      parts.emit({ type: "effect", turnId: this.#turnId, callId: id, effect });
+    });
+    this.#host = {
+      ...createAcpHost({ ...parts, childEnv: () => this.#childEnv() }, this.#terminals, () => this.#active),
+      // Nothing is shown of sessions we did not ask for, nor of the history that a load plays back.
+      update: (params) => {
+        if (field(params, "sessionId") === this.#session?.id) this.#active?.updates.take(field(params, "update"));
+      },
+    };
+  }
+
+  get #turnId(): string {
+    return this.#active?.turnId ?? "turn-0";
+  }
+
+  #childEnv(): Record<string, string> {
+    return childEnvironment(this.#parts.env, { allow: this.#parts.envAllow, credentialNames: this.#parts.credentialNames });
+  }
+
+  async close(): Promise<void> {
+    await this.#terminals.releaseAll();
+    await this.#session?.link.end();
+    this.#session = undefined;
+  }
+
+  /** Prompts and, while steering comes in or the answer has to be repaired, prompts again. */
+  async run(context: TurnContext): Promise<TurnOutcome> {
+    let texts: readonly string[] = lastWords(context);
+    let repaired = false;
+    for (let requests = 0; ; ) {
+      const stop = context.signal.aborted ? undefined : context.limit(requests);
+      if (stop) return this.#fail(context, stop, "limit", "", requests);
+      texts = [...texts, ...context.takeSteering()];
+      requests += 1;
+      context.emit({ type: "request_started", turnId: context.turnId, request: requests });
+      const end = await this.#prompt(texts, context);
+      if (end.kind === "cancelled") return this.#cancelled(context, end.answer, requests);
+      if (end.kind === "failed") return this.#fail(context, end.stop, "failed", end.answer?.last ?? "", requests);
+      const { last } = end.answer;
+      if (last.trim() === "") {
+        return this.#fail(context, { class: "empty_answer", message: "the agent gave no answer" }, "failed", "", requests);
+      }
+      const steering = context.takeSteering();
+      const wrong = steering.length === 0 ? context.checkFinal?.(last) : undefined;
+      const final = steering.length === 0 && wrong === undefined;
+      context.messages.push({ role: "assistant", text: end.answer.all, calls: [] });
+      context.emit({ type: "assistant_finished", turnId: context.turnId, text: last, calls: [], final });
+      if (final) return { status: "ok", text: last, requests };
+      if (wrong !== undefined && repaired) {
+        const message = `the answer does not fit the output schema: ${wrong}`;
+        return this.#fail(context, { class: "invalid_output", message }, "failed", last, requests);
+      }
+      repaired ||= wrong !== undefined;
+      texts = wrong === undefined ? steering : [REPAIR(wrong)];
+    }
+  }
+
+  #fail(context: TurnContext, stop: Stop, status: TurnOutcome["status"], text: string, requests: number): TurnOutcome {
+    this.#keepPartial(context, text);
+    context.emit({ type: "failed", turnId: context.turnId, error: stop.message, failure: stop.class });
+    return { status, text, error: stop, requests };
+  }
+
+  #cancelled(context: TurnContext, answer: Answer | undefined, requests: number): TurnOutcome {
+    const text = answer?.last ?? "";
+    this.#keepPartial(context, text);
+    const reason = typeof context.signal.reason === "string" ? context.signal.reason : "user";
+    context.emit({ type: "cancelled", turnId: context.turnId, reason });
+    if (reason === "timeout") {
+      return { status: "timeout", text, error: { class: "timeout", message: "the time limit was reached" }, requests };
+    }
+    return { status: "cancelled", text, error: { class: "cancelled", message: `cancelled (${reason})` }, requests };
+  }
+
+  #keepPartial({ turnId, messages, emit }: TurnContext, text: string): void {
+    if (text.trim() === "") return;
+    messages.push({ role: "assistant", text, calls: [] });
+    emit({ type: "assistant_finished", turnId, text, calls: [], final: false, partial: true });
+  }
+
+  async #prompt(texts: readonly string[], context: TurnContext): Promise<PromptEnd> {
+    const { turnId, signal, emit } = context;
+    const { redact, redactArguments } = this.#parts;
+    const terminalText = (id: string): string | undefined => {
+      try {
+        return this.#terminals.output(id).output;
+      } catch {
+        return undefined;
+      }
+    };
+    const sink = { turnId, emit, redact, redactArguments, terminalText, now: () => performance.now() };
+    const updates = new AgentUpdates(sink, this.#cost);
+    this.#active = undefined;
+    const session = await this.#open(context);
+    if ("kind" in session) return session;
+    this.#active = { turnId, signal, updates };
+    try {
+      const prompt = texts.map((text) => ({ type: "text", text }) as const);
+      const asked = session.link.ask("session/prompt", { sessionId: session.id, prompt }, { timeoutMs: FOREVER_MS });
+      const answer = await bounded(asked, { signal });
+      if (answer === "late" || answer === "cancelled") {
+        await this.#stop(session, asked);
+        return { kind: "cancelled", answer: updates.finish("cancelled") };
+      }
+      const said = updates.finish("ended");
+      if (answer.ok) return endOf(answer.value.stopReason, said);
+      if (answer.reason === "gone") this.#session = undefined;
+      return { kind: "failed", stop: { class: "protocol", message: this.#says(answer.message) }, answer: said };
+    } finally {
+      this.#cost = updates.cost;
+      this.#active = undefined;
+      this.#tellJunk(session.link);
+    }
+  }
+
+  /** Tells the agent to stop and gives it a moment; an agent that does not is ended, its session kept. */
+  async #stop(session: Session, asked: Promise<unknown>): Promise<void> {
+    session.link.cancel(session.id);
+    const grace = Math.min(CANCEL_MS, this.#parts.agent.timeoutMs);
+    const late = (await bounded(asked, { ms: grace })) === "late";
+    if (!late && session.link.alive()) return;
+    const how = late ? `did not stop within ${sayDuration(grace)} and was ended` : "ended when it was asked to stop";
+    await session.link.end();
+    this.#session = undefined;
+    this.#say("warning", "acp_agent_ended", `${how}; its session is kept for the next prompt`);
+  }
+
+  /** The open session; a new process loads the session of the old one where the agent can. */
+  async #open(context: TurnContext): Promise<Session | PromptEnd> {
+    if (this.#session?.link.alive()) return this.#session;
+    this.#session = undefined;
+    const { agent, workspace, processes, offers } = this.#parts;
+    const command = {
+      name: agent.name,
+      argv: [agent.command, ...agent.args],
+      cwd: workspace.cwd,
+      env: { ...this.#childEnv(), ...agent.env },
+      timeoutMs: agent.timeoutMs,
+      version,
+    };
+    const offer = { write: offers("write"), terminal: offers("shell") };
+    const started = await startAgent(command, this.#host, processes, offer, context.signal);
+    if (context.signal.aborted) {
+      if (started.ok) await started.link.end();
+      return { kind: "cancelled", answer: undefined };
+    }
+    if (!started.ok) return { kind: "failed", stop: { class: "protocol", message: this.#says(started.message) } };
+    const { link } = started;
+    const opened = await this.#openSession(link, context.signal);
+    if (typeof opened === "object") {
+      this.#tellJunk(link);
+      await link.end();
+      if (context.signal.aborted) return { kind: "cancelled", answer: undefined };
+      return { kind: "failed", stop: opened };
+    }
+    this.#record(link, opened);
+    this.#sessionId = opened;
+    this.#session = { link, id: opened };
+    return this.#session;
+  }
+
+  #record(link: AgentLink, id: string): void {
+    const { agent, localSessionId } = this.#parts;
+    const { agentInfo, protocolVersion } = link.info;
+    this.#parts.emit({
+      type: "acp_session",
+      localSessionId,
+      agentName: agent.name,
+      acpSessionId: id,
+      command: [agent.command, ...agent.args].join(" "),
+      protocolVersion,
+      ...(agentInfo && { agentInfo: { name: agentInfo.name, version: agentInfo.version } }),
+    });
+  }
+
+  async #openSession(link: AgentLink, signal: AbortSignal): Promise<string | Stop> {
+    const { workspace, mcpServers } = this.#parts;
+    const known = this.#sessionId ?? (await this.#parts.previous());
+    const caps = link.info.agentCapabilities;
+    const servers = mcpServers.filter((server) => !("type" in server) || caps?.mcpCapabilities?.[server.type] === true);
+    const place = { cwd: workspace.cwd, mcpServers: servers };
+    if (known !== undefined) {
+      // Resuming plays nothing back; loading does, and nobody listens meanwhile.
+      const method = caps?.sessionCapabilities?.resume ? "session/resume" : caps?.loadSession ? "session/load" : undefined;
+      const loaded = method && (await link.ask(method, { ...place, sessionId: known }, { signal }));
+      if (loaded?.ok) return known;
+      if (loaded && loaded.reason !== "refused") return { class: "protocol", message: this.#says(loaded.message) };
+      const why = loaded ? `could not load its session (${loaded.message})` : "cannot load sessions";
+      this.#say("warning", "acp_session_lost", `${why}: it starts afresh and does not know the earlier conversation`);
+    } else if (this.#parts.hasHistory) {
+      this.#say("warning", "acp_session_lost", "has no session of this conversation: it does not know what was said before");
+    }
+    const made = await link.ask("session/new", place, { signal });
+    if (made.ok) return made.value.sessionId;
+    if (made.reason === "refused" && made.code === AUTH_REQUIRED) {
+      const ways = (link.info.authMethods ?? []).map((method) => method.name).join(", ");
+      const message = this.#says(`wants you to log in first${ways === "" ? "" : ` (${ways})`}: ${made.message}`);
+      return { class: "auth", message };
+    }
+    return { class: "protocol", message: this.#says(made.message) };
+  }
+
+  #says(message: string): string {
+    return this.#parts.redact(`agent ${this.#parts.agent.name} ${message}`);
+  }
+
+  #say(severity: "info" | "warning", code: string, message: string): void {
+    this.#parts.emit({ type: "diagnostic", diagnostic: { severity, code, message: this.#says(message) } });
+  }
+
+  #tellJunk(link: AgentLink): void {
+    const { lines, sample } = link.junk();
+    if (lines <= this.#junkSaid) return;
+    if (this.#junkSaid === 0) {
+      const count = lines === 1 ? "a line" : `${lines} lines`;
+      this.#say("warning", "acp_junk", `printed ${count} that are no protocol; skipped: ${JSON.stringify(sample)}`);
+    }
+    this.#junkSaid = lines;
+  }
+}
+
+type PromptEnd =
+  | { readonly kind: "ended"; readonly answer: Answer }
+  | { readonly kind: "cancelled"; readonly answer: Answer | undefined }
+  | { readonly kind: "failed"; readonly stop: Stop; readonly answer?: Answer };
+
+const AUTH_REQUIRED = -32000;
+/** A prompt takes as long as it takes (the longest timer there is); the user and --timeout end it. */
+const FOREVER_MS = 2 ** 31 - 1;
+
+const REPAIR = (wrong: string): string =>
+  `That answer does not fit the required output schema: ${wrong}\nReply again with the corrected JSON only: no prose, no code fence.`;
+
+/** A `cancelled` nobody asked for is the agent's own: no cancel of ours (X01). */
+function endOf(stopReason: string, answer: Answer): PromptEnd {
+  const fail = (stop: Stop): PromptEnd => ({ kind: "failed", stop, answer });
+  switch (stopReason) {
+    case "end_turn":
+      return { kind: "ended", answer };
+    case "refusal":
+      return fail({ class: "refusal", message: "the agent refused to go on" });
+    case "max_tokens":
+      return fail({ class: "output_limit", message: "the agent's answer passed its model's output limit" });
+    case "max_turn_requests":
+      return fail({ class: "max_turns", message: "the agent reached its own limit of requests in one turn" });
+    case "cancelled":
+      return fail({ class: "protocol", message: "the agent says that its turn was cancelled, but nobody here did" });
+    default:
+      return fail({ class: "protocol", message: `the agent ended its turn for an unknown reason (${stopReason})` });
+  }
+}
+
+/** What the person said since the last answer. */
+function lastWords({ messages }: TurnContext): string[] {
+  const after = messages.findLastIndex((message) => message.role !== "user");
+  return messages.slice(after + 1).map((message) => message.text);
+}
+
+export function createAcpTurns(parts: AcpTurnParts): AcpTurns {
+  return new AcpAgent(parts);
+}
