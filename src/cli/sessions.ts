@@ -146,7 +146,10 @@ async function project(context: CommandContext, place: SessionPlace, wanted: str
   }
   const skipped = describeSkipped(tally);
   if (skipped !== undefined) output.stderr.line(`thndrs: warning: ${summary.id}: ${skipped}`);
-  if (tally.foreign > 0) output.stderr.line(`thndrs: ${summary.id}: ${tally.foreign} unrecognized records (kept as they are)`);
+  if (tally.foreign > 0)
+    output.stderr.line(
+      `thndrs: ${summary.id}: ${tally.foreign} unrecognized record${tally.foreign === 1 ? "" : "s"} (kept as stored)`,
+    );
   return EXIT.ok;
 }
 

@@ -31,7 +31,10 @@ export async function resumeSession(dir: string, wanted: string, options: Resume
     const warn = (message: string): void => diagnose({ severity: "warning", code: "session_resume", message, path: log.path });
     const skipped = describeSkipped(tally);
     if (skipped !== undefined) warn(`session ${id}: ${skipped}`);
-    if (tally.foreign > 0) warn(`session ${id}: ${tally.foreign} records of a newer program are not replayed`);
+    if (tally.foreign > 0)
+      warn(
+        `session ${id}: ${tally.foreign} unrecognized record${tally.foreign === 1 ? "" : "s"} of a newer program not replayed`,
+      );
     const open = conversation.openCalls.length;
     if (open > 0) warn(`session ${id}: ${open} tool call${open === 1 ? "" : "s"} had no recorded result; not run again`);
     if (tally.records === 0) throw new UserError(`Session ${id} holds no readable record.`, EXIT.usage);
