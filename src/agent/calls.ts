@@ -29,8 +29,8 @@ export type CallsContext = {
   ) => Permit | Promise<Permit>;
   readonly redact: (text: string) => string;
   readonly redactArguments: (value: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-  /** Project context that the touched paths call for (C9.4); "" when there is none. */
-  readonly touched: (paths: ToolResult["touched"], turnId: string) => Promise<string>;
+  /** Project context that the touched paths call for (C9.4); "" when there is none. `batch`: what the calls beside it touched. */
+  readonly touched: (paths: ToolResult["touched"], turnId: string, batch: ToolResult["touched"]) => Promise<string>;
   /** Milliseconds on a monotonic clock. */
   readonly now: () => number;
 };
@@ -135,11 +135,12 @@ export async function runCalls(
   const finished: FinishedCall[] = [];
   for (const group of groups(calls, context.toolbox)) {
     const results = await Promise.all(group.map((call) => runOne(call, context, call.id === cutCall)));
+    const batch = results.flatMap((result) => result.touched);
     for (const [index, call] of group.entries()) {
       const result = results[index];
       if (!result) continue;
       const extra =
-        result.touched.length > 0 && !context.signal.aborted ? await context.touched(result.touched, context.turnId) : "";
+        result.touched.length > 0 && !context.signal.aborted ? await context.touched(result.touched, context.turnId, batch) : "";
       const text = extra === "" ? result.text : `${result.text}\n\n${extra}`;
       finished.push({
         call,

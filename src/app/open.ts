@@ -17,6 +17,7 @@ import { openWorkspace, type Workspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { type ContextEngine, openContext } from "../context/engine.ts";
+import type { Skills } from "../skills/skills.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
 import type { ToolSettings } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
@@ -33,6 +34,7 @@ import { type ChosenModel, openModel } from "./model.ts";
 import { type AskApproval, createPermitGate } from "./permit.ts";
 import type { Runtime } from "./runtime.ts";
 import { type OpenedSession, openSession } from "./session.ts";
+import { openSkills, skillNotices, withSkills } from "./skills.ts";
 import { createToolbox } from "./toolbox.ts";
 import { createTotals } from "./totals.ts";
 import { version } from "./version.ts";
@@ -130,7 +132,7 @@ function openEngine(
         supports_vision: now.chosen.info.vision ?? false,
         available_tools: now.toolbox.specs().map((spec) => spec.name),
         available_mcp_servers: [...now.outside.names()],
-        available_skills: [],
+        available_skills: now.skills.available().map((skill) => skill.name),
       };
     },
     ...(indexer && { indexer }),
@@ -142,6 +144,7 @@ type TemplateInput = {
   readonly chosen: ChosenModel;
   readonly toolbox: Toolbox;
   readonly outside: OutsideTools;
+  readonly skills: Skills;
   readonly sessionId: string;
 };
 
@@ -172,6 +175,7 @@ type Joined = {
   readonly credentials: Credentials;
   readonly chosen: ChosenModel;
   readonly session: OpenedSession;
+  readonly skills: Skills;
   readonly schema: AnswerSchema | undefined;
   readonly bus: Bus;
   /** Opens another model (`/model`). */
@@ -199,7 +203,11 @@ function factsOf(
     search: loaded.config.web.search,
     authority: loaded.config.authority,
     tools: toolbox.specs().map((spec) => spec.name),
-    skills: [],
+    skills: joined.skills.list().map(({ name, path, source, trust }) => ({
+      name,
+      path,
+      source: trust === "trusted" ? source : `${source} (not trusted)`,
+    })),
     mcpServers,
     contextEnabled: loaded.config.context.enabled && !options.flags.noContext,
     sources: engine.sources(),
@@ -229,14 +237,18 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     emit,
   });
   joined.hidden.values = outside.secrets;
-  const toolbox = createToolbox(createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []), () =>
-    outside.entries(),
+  const policy = createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []);
+  const missing = loaded.config.web.search === "none" ? ["web_search"] : [];
+  const toolbox = withSkills(
+    createToolbox(policy, () => outside.entries(), missing),
+    joined.skills,
   );
+  for (const diagnostic of skillNotices(joined.skills)) emit({ type: "diagnostic", diagnostic });
   const engine = openEngine(
     options,
     workspace,
     loaded,
-    () => ({ chosen: active.chosen, toolbox, outside, sessionId: session.id }),
+    () => ({ chosen: active.chosen, toolbox, outside, skills: joined.skills, sessionId: session.id }),
     emit,
   );
   if (session.sources.length > 0) engine.resumed(session.sources);
@@ -286,8 +298,8 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
       redact: hide,
       redactArguments: (value) => redactValue(value, hide),
-      touched: async (paths, turnId) => {
-        const { text, sources } = await engine.touched(paths);
+      touched: async (paths, turnId, batch) => {
+        const { text, sources } = await engine.touched(paths, batch);
         if (sources.length > 0) emit({ type: "context", turnId, sources });
         return text;
       },
@@ -305,14 +317,14 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
         platform: `${process.platform} ${process.arch}`,
         model: active.chosen.name,
         nonInteractive: options.rendererMode === "print",
-        skills: [],
+        skills: joined.skills.available(),
         selfKnowledge: selfKnowledgeElement(knowledge),
       });
       harnessBytes = Buffer.byteLength(prompt.text) + Buffer.byteLength(JSON.stringify(toolbox.specs()));
       return prompt;
     },
     knowledge: () => selfKnowledge(facts()),
-    skillNames: [],
+    skills: joined.skills,
     diagnostics: () => bus.diagnostics.map((diagnostic) => diagnostic.message),
     request: {
       model: chosen.modelId,
@@ -364,6 +376,13 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const configFlags = { ...rest, ...(flags.model !== undefined && { model: flags.model }) };
   const reload = (): Promise<LoadedConfig> => loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root });
   const loaded = await reload();
+  const openingSkills = openSkills({
+    loaded,
+    root: workspace.root,
+    cwd,
+    given: flags.skillDir ?? [],
+    trustAll: flags.trustProject === true,
+  });
   const credentials = createCredentials({ env, configHome: loaded.homes.config });
   const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
@@ -386,5 +405,6 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     redact: (text) => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] }),
     emit: bus.emit,
   });
-  return assemble({ options, workspace, loaded, credentials, chosen, session, schema, bus, openOther, reload, hidden });
+  const skills = await openingSkills;
+  return assemble({ options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden });
 }
