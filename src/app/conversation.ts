@@ -14,7 +14,8 @@ import { contentHash } from "../base/hash.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { SessionLog } from "../session/log.ts";
-import type { Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from "../types/event.ts";
+import type { Skills } from "../skills/skills.ts";
+import type { Effect, Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
 import type { PermitGate } from "./permit.ts";
@@ -42,7 +43,7 @@ export type ConversationParts = {
   readonly systemPrompt: (knowledge: string) => SystemPrompt;
   /** The self-knowledge snapshot now (C9.1). */
   readonly knowledge: () => string;
-  readonly skillNames: readonly string[];
+  readonly skills: Pick<Skills, "available" | "turn" | "forget">;
   readonly diagnostics: () => readonly string[];
   /** What every request of this run carries besides system, tools and messages. */
   readonly request: Pick<ProviderRequest, "model" | "reasoningEffort" | "maxOutputTokens" | "outputSchema">;
@@ -176,10 +177,11 @@ export class Conversation implements Runtime {
       this.#log ??= await this.#parts.openLog?.(text);
       // First of all, so that what is recorded of this turn's tools is what is sent.
       await this.#parts.ready(turnId, ended);
-      const { head, sources } = await this.#deliver(text);
+      const { head, sources, activated } = await this.#deliver(text);
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
       emit(this.#metadata(turnId));
       emit({ type: "turn_started", turnId, text });
+      for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
       this.#messages.push({ role: "user", text: head + text });
       this.#compactor.noteUser(this.#log?.lastSeq ?? -1);
       const ledger = this.#writeLedger(turnId);
@@ -206,13 +208,19 @@ export class Conversation implements Runtime {
     return this.#closed;
   }
 
-  /** Instruction text due at the head of this user message: the chain once, then changes, mentions and pins. */
-  async #deliver(text: string): Promise<{ head: string; sources: readonly SourceInfo[] }> {
+  /** Text due at the head of this user message: the chain once, then changes, mentions and pins, then skills. */
+  async #deliver(text: string): Promise<{ head: string; sources: readonly SourceInfo[]; activated: readonly Effect[] }> {
     const chain = await this.#chain;
     this.#chain = undefined;
     const turn = await this.#parts.context.turn(text);
-    const parts = [chain?.text ?? "", turn.text, this.#knowledgeUpdate()].filter((part) => part !== "");
-    return { head: parts.map((part) => `${part}\n\n`).join(""), sources: [...(chain?.sources ?? []), ...turn.sources] };
+    const skills = await this.#parts.skills.turn(text);
+    for (const diagnostic of skills.diagnostics) this.#parts.emit({ type: "diagnostic", diagnostic });
+    const parts = [chain?.text ?? "", turn.text, this.#knowledgeUpdate(), skills.text].filter((part) => part !== "");
+    return {
+      head: parts.map((part) => `${part}\n\n`).join(""),
+      sources: [...(chain?.sources ?? []), ...turn.sources],
+      activated: skills.effects,
+    };
   }
 
   #knowledgeUpdate(): string {
@@ -255,7 +263,7 @@ export class Conversation implements Runtime {
   }
 
   #createCompactor(): Compactor {
-    const { provider, budget, compaction, emit, request, toolbox, sessionId, context } = this.#parts;
+    const { provider, budget, compaction, emit, request, toolbox, sessionId, context, skills } = this.#parts;
     const conversation = this.#parts;
     const parts: CompactorParts = {
       ...compaction,
@@ -270,14 +278,14 @@ export class Conversation implements Runtime {
       redeliver: async (retained) => {
         const { text, sources } = await context.compacted(completeReads(retained, this.workspace));
         if (sources.length > 0) emit({ type: "context", turnId: this.turnId, sources });
-        return text;
+        return [text, skills.forget()].filter((part) => part !== "").join("\n\n");
       },
     };
     return new Compactor(parts, this.#messages, this.#parts.seqs);
   }
 
   #metadata(turnId: string): RunEvent {
-    const { model, provider, toolbox, cwd, skillNames, diagnostics, context } = this.#parts;
+    const { model, provider, toolbox, cwd, skills, diagnostics, context } = this.#parts;
     const system = this.#systemPrompt();
     const specs = toolbox.specs();
     return {
@@ -289,7 +297,7 @@ export class Conversation implements Runtime {
       cwd,
       promptFragments: system.fragments,
       toolNames: specs.map((spec) => spec.name),
-      skillNames,
+      skillNames: skills.available().map((skill) => skill.name),
       contextSources: context.sources().flatMap((source) => (source.state === "visible" ? [source.path] : [])),
       systemPromptHash: contentHash(system.text),
       toolCatalogHash: contentHash(JSON.stringify(specs)),

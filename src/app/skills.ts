@@ -12,6 +12,7 @@ import { skillRoots } from "../skills/roots.ts";
 import type { SkillRoot } from "../skills/skill.ts";
 import { Skills } from "../skills/skills.ts";
 import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
+import type { Diagnostic } from "../types/event.ts";
 
 export type SkillPlace = {
   readonly loaded: LoadedConfig;
@@ -50,6 +51,16 @@ export async function openSkills(place: SkillPlace): Promise<Skills> {
   });
   await skills.refresh();
   return skills;
+}
+
+/** One line for all that is wrong: details are `thndrs skills doctor`'s. */
+export function skillNotices(skills: Skills): readonly Diagnostic[] {
+  const errors = skills.problems().filter((problem) => problem.severity === "error");
+  const [first] = errors;
+  if (!first) return [];
+  const more = errors.length > 1 ? `; ${errors.length - 1} more of the kind` : "";
+  const message = `a skill cannot be used: ${first.message}${more} ("thndrs skills doctor" lists them)`;
+  return [{ severity: "warning", code: "skills.invalid", message }];
 }
 
 type ReadInput = { readonly path: string; readonly start_line?: number; readonly end_line?: number };

@@ -18,9 +18,12 @@ function builtin(spec: ToolEntry["spec"]): ToolEntry {
   };
 }
 
-/** `outside` is asked before every request, so a changed tool list takes effect at the next one. */
-export function createToolbox(policy: ToolPolicy, outside: () => readonly ToolEntry[]): Toolbox {
-  const builtins = toolSpecs()
+/**
+ * `outside` is asked before every request, so a changed tool list takes effect at the next one. `missing`: built-in tools that
+ * have nothing to work with in this run.
+ */
+export function createToolbox(policy: ToolPolicy, outside: () => readonly ToolEntry[], missing: readonly string[] = []): Toolbox {
+  const builtins = toolSpecs((name) => !missing.includes(name))
     .map(builtin)
     .filter((entry) => policy.offers(entry));
   let seen: readonly ToolEntry[] | undefined;

@@ -130,9 +130,16 @@ export class Skills {
     return undefined;
   }
 
-  /** After a compaction: what was delivered may be gone from the conversation, so it may be delivered again. */
-  forget(): void {
+  /**
+   * After a compaction: what was delivered may be gone from the conversation, so it may be delivered again. Answers what the
+   * model should know of it; "" when nothing was delivered.
+   */
+  forget(): string {
+    const lost = this.#set.skills.filter((skill) => this.#delivered.has(skill.realPath));
     this.#delivered.clear();
+    if (lost.length === 0) return "";
+    const names = lost.map((skill) => `${skill.name} (${skill.path})`).join(", ");
+    return `Skills used before this summary: ${names}. Read the SKILL.md again where one still applies.`;
   }
 
   /** A trusted skill goes before an untrusted one that is nearer. */
