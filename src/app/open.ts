@@ -19,7 +19,6 @@ import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { type ContextEngine, openContext } from "../context/engine.ts";
 import type { Skills } from "../skills/skills.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
-import type { ToolSettings } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
 import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
@@ -34,7 +33,8 @@ import { type ChosenModel, openModel } from "./model.ts";
 import { type AskApproval, createPermitGate } from "./permit.ts";
 import type { Runtime } from "./runtime.ts";
 import { type OpenedSession, openSession } from "./session.ts";
-import { openSkills, skillNotices, withSkills } from "./skills.ts";
+import { openSkills, skillFacts, skillNotices, withSkills } from "./skills.ts";
+import { toolSettings } from "./tool-settings.ts";
 import { createToolbox } from "./toolbox.ts";
 import { createTotals } from "./totals.ts";
 import { version } from "./version.ts";
@@ -86,20 +86,6 @@ export type OpenedRuntime = {
   /** A function that writes its text to an absolute path, whole or not at all. */
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
-
-function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: OpenOptions["env"]): ToolSettings {
-  const { shell, web } = loaded.config;
-  return {
-    shellTimeoutMs: shell.timeoutMs,
-    shellMaxTimeoutMs: shell.maxTimeoutMs,
-    shellEnvAllow: shell.envAllow,
-    credentialNames: chosen.keyVariables,
-    webAllowHosts: web.allowHosts,
-    webSearch: web.search,
-    ...(web.searchUrl !== undefined && { webSearchUrl: web.searchUrl }),
-    credential: (name) => env[name],
-  };
-}
 
 function openEngine(
   options: OpenOptions,
@@ -203,11 +189,7 @@ function factsOf(
     search: loaded.config.web.search,
     authority: loaded.config.authority,
     tools: toolbox.specs().map((spec) => spec.name),
-    skills: joined.skills.list().map(({ name, path, source, trust }) => ({
-      name,
-      path,
-      source: trust === "trusted" ? source : `${source} (not trusted)`,
-    })),
+    skills: skillFacts(joined.skills),
     mcpServers,
     contextEnabled: loaded.config.context.enabled && !options.flags.noContext,
     sources: engine.sources(),

@@ -13,6 +13,7 @@ import type { SkillRoot } from "../skills/skill.ts";
 import { Skills } from "../skills/skills.ts";
 import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
 import type { Diagnostic } from "../types/event.ts";
+import type { RunFacts } from "./inventory.ts";
 
 export type SkillPlace = {
   readonly loaded: LoadedConfig;
@@ -51,6 +52,15 @@ export async function openSkills(place: SkillPlace): Promise<Skills> {
   });
   await skills.refresh();
   return skills;
+}
+
+/** For the startup display and the self-knowledge: every skill there is, and which wait for trust. */
+export function skillFacts(skills: Skills): RunFacts["skills"] {
+  return skills.list().map(({ name, path, source, trust }) => ({
+    name,
+    path,
+    source: trust === "trusted" ? source : `${source} (not trusted)`,
+  }));
 }
 
 /** One line for all that is wrong: details are `thndrs skills doctor`'s. */
