@@ -78,6 +78,8 @@ export type Connecting = {
   readonly facts: () => ProcessFacts | undefined;
   /** Ends what was started, also in the middle of the handshake. */
   readonly end: () => Promise<void>;
+  /** Takes what the browser came back with and fetches the tokens; the caller connects or calls again. */
+  readonly finishAuth: (answer: URLSearchParams) => Promise<void>;
 };
 
 /** Takes any value: results are looked at member by member, so that one odd tool does not cost the whole list. */
@@ -118,6 +120,8 @@ function newClient(request: ConnectRequest): Client {
   return client;
 }
 
+type HttpTransport = StreamableHTTPClientTransport | SSEClientTransport;
+
 function httpTransports(plan: HttpPlan, request: ConnectRequest) {
   const url = new URL(plan.url);
   const options = {
@@ -137,6 +141,9 @@ const OLDER_SERVER: ReadonlySet<number> = new Set([400, 404, 405]);
 
 type Opened = { readonly client: Client; readonly transport: Transport };
 
+/** The transport in use, also of an attempt that failed: an authorization is finished on the one that asked for it. */
+type Held = { transport?: HttpTransport };
+
 async function open(request: ConnectRequest, transport: Transport): Promise<Opened> {
   const client = newClient(request);
   try {
@@ -150,14 +157,18 @@ async function open(request: ConnectRequest, transport: Transport): Promise<Open
   return { client, transport };
 }
 
-async function openHttp(plan: HttpPlan, request: ConnectRequest): Promise<Opened> {
+async function openHttp(plan: HttpPlan, request: ConnectRequest, held: Held): Promise<Opened> {
   const { streamable, sse } = httpTransports(plan, request);
-  if (plan.sse) return open(request, sse());
+  const use = (transport: HttpTransport): Promise<Opened> => {
+    held.transport = transport;
+    return open(request, transport);
+  };
+  if (plan.sse) return use(sse());
   try {
-    return await open(request, streamable());
+    return await use(streamable());
   } catch (error) {
     if (!OLDER_SERVER.has(httpStatus(error) ?? 0)) throw error;
-    return await open(request, sse()).catch(() => Promise.reject(error));
+    return await use(sse()).catch(() => Promise.reject(error));
   }
 }
 
@@ -223,8 +234,10 @@ function connectionOf({ client, transport }: Opened, request: ConnectRequest): C
 export function connect(request: ConnectRequest): Connecting {
   const { transport: plan } = request.plan;
   if (plan.kind === "http") {
-    const opening = openHttp(plan, request);
+    const held: Held = {};
+    const opening = openHttp(plan, request, held);
     return {
+      finishAuth: async (answer) => held.transport?.finishAuth(answer),
       done: opening.then((opened) => connectionOf(opened, request)),
       facts: () => undefined,
       end: () => opening.then(({ transport }) => transport.close()).catch(() => undefined),
@@ -232,6 +245,7 @@ export function connect(request: ConnectRequest): Connecting {
   }
   const transport = new StdioTransport({ ...plan, inherit: request.inherit, processes: request.processes });
   return {
+    finishAuth: async () => undefined,
     done: open(request, transport).then((opened) => connectionOf(opened, request)),
     facts: () => ({ exit: transport.exit, stderr: transport.stderr(), junk: transport.junk() }),
     end: () => transport.close(),

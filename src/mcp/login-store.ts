@@ -51,7 +51,6 @@ export function metadataFor(redirectUrl: string | undefined): OAuthClientMetadat
     redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],
     grant_types: ["authorization_code", "refresh_token"],
     response_types: ["code"],
-    token_endpoint_auth_method: "none",
   };
 }
 
@@ -60,6 +59,7 @@ export function metadataFor(redirectUrl: string | undefined): OAuthClientMetadat
  * agree in a browser.
  */
 export class LoginProvider implements OAuthClientProvider {
+  readonly clientMetadataUrl?: string;
   readonly #server: string;
   readonly #store: LoginStore;
   readonly #redirect: (url: URL) => void | Promise<void>;
@@ -73,12 +73,15 @@ export class LoginProvider implements OAuthClientProvider {
     readonly store: LoginStore;
     readonly redirect: (url: URL) => void | Promise<void>;
     readonly state?: string;
+    /** Where this client describes itself, for servers that take that instead of a registration. */
+    readonly clientMetadataUrl?: string;
   }) {
     this.#server = options.server;
     this.#login = options.login;
     this.#store = options.store;
     this.#redirect = options.redirect;
     this.#state = options.state;
+    if (options.clientMetadataUrl !== undefined) this.clientMetadataUrl = options.clientMetadataUrl;
   }
 
   get redirectUrl(): string | undefined {

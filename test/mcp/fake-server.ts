@@ -45,7 +45,8 @@ function main(manners: Manners): void {
     send({ method: "notifications/tools/list_changed" });
   };
   const flood = (bytes: number): void => {
-    for (let left = bytes; left > 0; left -= 65_536) process.stderr.write("noise ".repeat(10_923).slice(0, Math.min(left, 65_536)));
+    for (let left = bytes; left > 0; left -= 65_536)
+      process.stderr.write("noise ".repeat(10_923).slice(0, Math.min(left, 65_536)));
   };
   if (manners.stubborn) {
     for (const name of ["SIGTERM", "SIGHUP", "SIGINT"]) process.on(name, () => undefined);
@@ -69,7 +70,8 @@ function main(manners: Manners): void {
 
   const list = (params: Record<string, unknown> | undefined): unknown => {
     if (manners.endless) return { tools: [{ name: "t", inputSchema: OBJECT }], nextCursor: `c${Math.random()}` };
-    if (manners.pages) return manners.pages[params?.cursor === undefined ? "first" : `at:${String(params.cursor)}`] ?? { tools: [] };
+    if (manners.pages)
+      return manners.pages[params?.cursor === undefined ? "first" : `at:${String(params.cursor)}`] ?? { tools: [] };
     return { tools: tools.map(({ result: _, ...tool }) => ({ inputSchema: OBJECT, ...tool })) };
   };
   const call = (message: Message): void => {
@@ -96,10 +98,16 @@ function main(manners: Manners): void {
     const environment = (): unknown => ({ env: process.env, cwd: process.cwd() });
     const result = tool?.result ?? {
       content: [
-        { type: "text", text: tool?.name === "environment" ? JSON.stringify(environment()) : JSON.stringify(params?.arguments ?? {}) },
+        {
+          type: "text",
+          text: tool?.name === "environment" ? JSON.stringify(environment()) : JSON.stringify(params?.arguments ?? {}),
+        },
       ],
     };
-    if (!tool) return send({ id, error: { code: -32602, message: `no tool ${String(params?.name)}` } });
+    if (!tool) {
+      send({ id, error: { code: -32602, message: `no tool ${String(params?.name)}` } });
+      return;
+    }
     send({ id: manners.inCall === "stray" ? String(id) : id, result });
     if (manners.inCall === "stray") send({ id, result });
   };
