@@ -1,0 +1,112 @@
+/**
+ * `run_shell` in a terminal the editor lends, where the user sees it run. The working directory is proved here, the time
+ * limit and the caps are ours; the environment is the editor's, so none of our keys is in it. Refuses: background processes
+ * (they need an owner that ends them: they stay ours).
+ */
+import { childEnvironment } from "../base/child-env.ts";
+import { createOutputCapture } from "../base/output-capture.ts";
+import type { ProcessEnd } from "../base/process.ts";
+import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "../tools/bounds.ts";
+import type { ShellInput } from "../tools/shell.ts";
+import { reportCommand } from "../tools/shell-report.ts";
+import { findTouched, mergeTouched } from "../tools/shell-touch.ts";
+import { failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.ts";
+import { bounded } from "./wait.ts";
+
+export type LentTerminal = {
+  readonly id: string;
+  readonly exited: Promise<{ readonly exitCode?: number | null; readonly signal?: string | null }>;
+  output(): Promise<{ readonly output: string; readonly truncated: boolean }>;
+  kill(): Promise<void>;
+  release(): Promise<void>;
+};
+
+export type OpenTerminal = (request: {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly outputBytes: number;
+  readonly callId: string;
+}) => Promise<LentTerminal>;
+
+const OUTPUT_BYTES = 1024 * 1024;
+/** How long a killed command may take to say so. */
+const KILL_MS = 2000;
+
+type Ended = Pick<ProcessEnd, "exitCode" | "signal" | "timedOut" | "cancelled">;
+
+async function waitFor(terminal: LentTerminal, limitMs: number, signal: AbortSignal): Promise<Ended> {
+  const first = await bounded(terminal.exited, { ms: limitMs, signal });
+  const timedOut = first === "late";
+  const cancelled = first === "cancelled";
+  if (timedOut || cancelled) await terminal.kill();
+  const end = timedOut || cancelled ? await bounded(terminal.exited, { ms: KILL_MS }) : first;
+  const known = typeof end === "object" ? end : {};
+  return {
+    exitCode: known.exitCode ?? null,
+    ...(typeof known.signal === "string" && { signal: known.signal }),
+    timedOut,
+    cancelled,
+  };
+}
+
+async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext): Promise<ToolResult> {
+  const { workspace, settings, signal, callId } = context;
+  const place = await workspace.resolve(call.cwd ?? ".");
+  if (!place.ok) return failed(`cwd: ${place.message}`);
+  if (!place.exists) return failed(`cwd: the directory ${place.relative} does not exist. Create it, or leave cwd out.`);
+  const limitMs = Math.min(call.timeout_ms ?? settings.shellTimeoutMs, settings.shellMaxTimeoutMs);
+  const touched = await findTouched(call.argv, place.path, context);
+  const began = performance.now();
+  const env = childEnvironment({});
+  let terminal: LentTerminal;
+  try {
+    terminal = await open({ argv: call.argv, cwd: place.path, env, outputBytes: OUTPUT_BYTES, callId });
+  } catch (error) {
+    return failed(`Not started: the editor's terminal refused it (${error instanceof Error ? error.message : String(error)}).`);
+  }
+  try {
+    const ended = await waitFor(terminal, limitMs, signal);
+    const elapsedMs = performance.now() - began;
+    const stdout = createOutputCapture({ headLines: SHELL_HEAD_LINES, tailLines: SHELL_TAIL_LINES, lineChars: MAX_LINE_CHARS });
+    const { output, truncated } = await terminal.output();
+    stdout.push(Buffer.from(output));
+    const end = { ...ended, started: true as const, stopped: false, heldPipe: false, survivors: 0, elapsedMs };
+    const notes = ["stdout and stderr are one stream: it ran in the editor's terminal."];
+    if (truncated) notes.push("the terminal kept only the end of the output.");
+    const none = createOutputCapture({ headLines: 1, tailLines: 1, lineChars: 1 }).finish();
+    const report = reportCommand(end, { stdout: stdout.finish(), stderr: none }, limitMs, notes);
+    const failedRun = ended.exitCode === null || ended.timedOut;
+    return {
+      status: ended.cancelled ? "cancelled" : failedRun ? "failed" : "ok",
+      text: report.text,
+      truncated: report.cut || truncated,
+      effects: [
+        {
+          kind: "shell_exec",
+          command: call.argv,
+          cwd: place.relative,
+          processStatus: ended.timedOut ? "timeout" : ended.cancelled ? "cancelled" : ended.exitCode === 0 ? "ok" : "failed",
+          exitCode: ended.exitCode,
+          ...(ended.signal !== undefined && { signal: ended.signal }),
+          elapsedMs: Math.round(elapsedMs),
+          processKind: "one-shot",
+        },
+      ],
+      touched: mergeTouched(touched, await findTouched(call.argv, place.path, context)),
+    };
+  } finally {
+    await terminal.release();
+  }
+}
+
+/** `run_shell` with its one-shot commands in the editor's terminals. */
+export function terminalTool(tool: Tool, open: OpenTerminal): Tool {
+  return {
+    ...tool,
+    run(input, context) {
+      const call = input as ShellInput;
+      return call.background === true || context.signal.aborted ? tool.run(input, context) : runIn(open, call, context);
+    },
+  };
+}

@@ -1,0 +1,80 @@
+/** How a thndrs tool call looks in an editor: title, kind, places. Refuses: results. */
+import { join } from "node:path";
+import type { ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
+import { count, field, filled, list, text } from "../base/json.ts";
+import { cutChars } from "../base/text.ts";
+
+const TITLE_CHARS = 160;
+
+const KINDS: Readonly<Record<string, ToolKind>> = {
+  find_files: "search",
+  list_searchable_files: "search",
+  search_text: "search",
+  read_file_range: "read",
+  create_file: "edit",
+  replace_range: "edit",
+  write_patch: "edit",
+  run_shell: "execute",
+  background_process: "execute",
+  web_search: "fetch",
+  read_url: "fetch",
+};
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+export function kindOf(name: string): ToolKind {
+  return KINDS[name] ?? "other";
+}
+
+/** Paths a call names, from the workspace root, each once. */
+export function pathsOf(input: Arguments): string[] {
+  const patches = list(input.patches).map((patch) => filled(field(patch, "path")));
+  return [...new Set([filled(input.path), ...patches].filter((path) => path !== undefined))];
+}
+
+export function locationsOf(name: string, input: Arguments, root: string): ToolCallLocation[] {
+  const kind = kindOf(name);
+  if (kind !== "read" && kind !== "edit") return [];
+  const line = count(input.start_line);
+  return pathsOf(input).map((path) => ({ path: join(root, path), ...(line !== undefined && line > 0 && { line }) }));
+}
+
+function range(input: Arguments): string {
+  const [start, end] = [count(input.start_line), count(input.end_line)];
+  return start === undefined && end === undefined ? "" : `:${start ?? 1}-${end ?? ""}`;
+}
+
+function commandLine(input: Arguments): string {
+  return list(input.argv)
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(String(word)) ? String(word) : JSON.stringify(word)))
+    .join(" ");
+}
+
+/** One line for a person. */
+export function titleOf(name: string, input: Arguments): string {
+  const path = pathsOf(input)[0];
+  const said = (): string => {
+    switch (name) {
+      case "read_file_range":
+        return `Read ${path ?? "a file"}${range(input)}`;
+      case "create_file":
+        return `Create ${path ?? "a file"}`;
+      case "replace_range":
+      case "write_patch":
+        return `Edit ${path ?? "a file"}`;
+      case "run_shell":
+        return `Run ${commandLine(input)}`;
+      case "search_text":
+        return `Search ${JSON.stringify(text(input.pattern) ?? "")}${path === undefined ? "" : ` in ${path}`}`;
+      case "find_files":
+        return `Find ${filled(input.pattern) ?? "files"}${path === undefined ? "" : ` in ${path}`}`;
+      case "web_search":
+        return `Search the web: ${text(input.query) ?? ""}`;
+      case "read_url":
+        return `Fetch ${text(input.url) ?? ""}`;
+      default:
+        return name;
+    }
+  };
+  return cutChars(said().replace(/\s+/g, " ").trim(), TITLE_CHARS);
+}
