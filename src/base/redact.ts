@@ -21,12 +21,24 @@ type Rule = {
 
 /** Token shapes. The look-behind makes each run of token characters be tried once, which keeps the time linear. */
 const RULES: readonly Rule[] = [
+  // Unmistakable also where a file name or another word runs into it.
+  {
+    kind: "provider_key",
+    hints: ["sk-ant-", "sk-proj-", "sk-or-", "sk-svcacct-", "sk-admin-"],
+    pattern: /(?<![A-Za-z0-9])sk-(?:ant|proj|or|svcacct|admin)-[A-Za-z0-9_-]{16,}/g,
+    accept: isProviderKey,
+  },
   { kind: "provider_key", hints: ["sk-"], pattern: /(?<![A-Za-z0-9_-])sk-[A-Za-z0-9_-]{10,}/g, accept: isProviderKey },
   { kind: "provider_key", hints: ["AIza"], pattern: /(?<![A-Za-z0-9_-])AIza[A-Za-z0-9_-]{30,}/g },
   {
     kind: "provider_key",
-    hints: ["gsk_", "xai-", "hf_", "pplx-", "csk-", "fw_", "r8_"],
-    pattern: /(?<![A-Za-z0-9_-])(?:gsk_|xai-|hf_|pplx-|csk-|fw_|r8_)[A-Za-z0-9]{18,}/g,
+    hints: ["gsk_", "xai-"],
+    pattern: /(?<![A-Za-z0-9])(?:gsk_|xai-)[A-Za-z0-9]{18,}/g,
+  },
+  {
+    kind: "provider_key",
+    hints: ["hf_", "pplx-", "csk-", "fw_", "r8_"],
+    pattern: /(?<![A-Za-z0-9_-])(?:hf_|pplx-|csk-|fw_|r8_)[A-Za-z0-9]{18,}/g,
   },
   {
     kind: "github_token",
