@@ -108,7 +108,7 @@ const RULES: readonly Rule[] = [
     what: "fetch",
     pattern: /(?<![.\w#])fetch\(|\bglobalThis\.fetch\b|\bnode:https?\b/,
     // create.ts hands http.ts its fetch; listing.ts asks for /models.
-    only: new RegExp(`^(?:src/provider/(?:http|create|listing)\\.ts|src/tools/(?:read-url|web-search)\\.ts|${transports})$`),
+    only: new RegExp(`^(?:src/provider/(?:http|create|listing)\\.ts|src/tools/web-client\\.ts|${transports})$`),
     example: "await fetch(url)",
   },
   {

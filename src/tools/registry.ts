@@ -24,6 +24,8 @@ const LOADERS: Readonly<Record<string, () => Promise<Tool>>> = {
   write_patch: async () => (await import("./write.ts")).writePatch as Tool,
   run_shell: async () => (await import("./shell.ts")).runShell as Tool,
   background_process: async () => (await import("./background-process.ts")).backgroundProcess as Tool,
+  read_url: async () => (await import("./read-url.ts")).readUrl as Tool,
+  web_search: async () => (await import("./web-search.ts")).webSearch as Tool,
 };
 
 /** Names in catalog order. */
