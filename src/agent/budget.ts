@@ -40,6 +40,8 @@ export type Budget = {
   readonly available: number;
   readonly target: number;
   readonly threshold: number;
+  /** False while the window is only assumed: then a request that seems too long is sent all the same. */
+  readonly known: boolean;
   tokens(bytes: number): number;
   bytesPerToken(): number;
   /** UTF-8 size of messages; each one is measured once. */
@@ -59,6 +61,7 @@ export function createBudget(window: Window, threshold: number): Budget {
   let available = Math.max(1, window.contextWindow - window.maxOutput);
   const sizes = new WeakMap<Message, number>();
   const catalogs = new WeakMap<readonly ToolSpec[], number>();
+  let known = window.source !== "fallback";
   let bytesPerToken = BYTES_PER_TOKEN;
   const size = (message: Message): number => {
     let bytes = sizes.get(message);
@@ -89,7 +92,11 @@ export function createBudget(window: Window, threshold: number): Budget {
       return Buffer.byteLength(system) + catalog;
     },
     measure: (fixed, messages) => tokens(fixed + sum(messages)),
+    get known() {
+      return known;
+    },
     overflowed(bytes) {
+      known = true;
       available = Math.max(1, Math.min(available, Math.floor(tokens(bytes) * OVERFLOW_SHARE)));
     },
     learn(bytes, usage) {

@@ -109,7 +109,7 @@ export class Compactor {
     if (mode !== "auto" || this.used() <= budget.threshold) return undefined;
     if (this.#trim()) return undefined;
     const outcome = await this.#summarise(turnId, "automatic", "", signal);
-    if (signal.aborted || this.used() <= budget.available) return undefined;
+    if (signal.aborted || !budget.known || this.used() <= budget.available) return undefined;
     if (outcome.done && outcome.pending) {
       return {
         class: "context_overflow",

@@ -58,6 +58,9 @@ export function createActiveModel(
       get available() {
         return budget.available;
       },
+      get known() {
+        return budget.known;
+      },
       get target() {
         return budget.target;
       },

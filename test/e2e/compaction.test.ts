@@ -112,3 +112,9 @@ test("a long run in a small window: never over it, instructions and constraints 
   expect(first).toContain("<conversation_summary>");
   expect(first).toContain("Always whistle while working.");
 });
+
+test("an assumed window refuses nothing: a prompt that looks too long is sent", async () => {
+  await using model = await startModel([{ text: "ok" }]);
+  const result = await runThndrs({ args: ["-p"], stdin: { text: "word ".repeat(200_000) }, env: model.env });
+  expect(result).toMatchObject({ code: 0, stdout: "ok\n" });
+});
