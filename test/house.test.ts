@@ -160,6 +160,8 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   },
   { to: /^@(?:modelcontextprotocol|agentclientprotocol)\//, when: "later" },
   { to: /^src\/(?:mcp|acp)\//, when: "later" },
+  // The halves of ACP that need app/: a turn an external agent drives, serving an editor.
+  { to: /^src\/app\/acp-[\w-]+\.ts$/, when: "later" },
   // A tool's module with its schema, when the tool is first called.
   { to: /^src\/tools\/(?!(?:registry|tool|bounds|background)\.ts$)[\w-]+\.ts$/, when: "later" },
   // A subcommand when it is named; print mode and the REPL are the ways to the first request.

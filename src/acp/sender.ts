@@ -13,8 +13,7 @@ export type Sender = {
 function joined(last: SessionUpdate | undefined, next: SessionUpdate): SessionUpdate | undefined {
   if (last === undefined || last.sessionUpdate !== next.sessionUpdate) return undefined;
   if (!("content" in last) || !("content" in next) || !("messageId" in last) || !("messageId" in next)) return undefined;
-  if (last.messageId !== next.messageId || last.sessionUpdate === "tool_call" || next.sessionUpdate === "tool_call")
-    return undefined;
+  if (last.messageId !== next.messageId) return undefined;
   const [before, after] = [last.content, next.content];
   if (!before || !after || Array.isArray(before) || Array.isArray(after)) return undefined;
   if (before.type !== "text" || after.type !== "text") return undefined;

@@ -42,6 +42,8 @@ export interface Controls {
   /** Records a new title; false when there is no log yet, or none at all. */
   rename(title: string): boolean;
   readonly messages: readonly Message[];
+  /** Resolves when the instructions that apply from the start are known. */
+  discovered(): Promise<void>;
   readonly sources: readonly SourceInfo[];
   readonly tools: readonly string[];
   windowUse(): WindowUse;
@@ -99,6 +101,7 @@ export function createControls(parts: ControlParts): Controls {
     get messages() {
       return conversation.messages;
     },
+    discovered: () => conversation.discovered(),
     get sources() {
       return parts.context.sources();
     },

@@ -17,6 +17,7 @@ import type { SessionLog } from "../session/log.ts";
 import type { Skills } from "../skills/skills.ts";
 import type { Effect, Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
+import type { ExternalAgent } from "./external-agent.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
@@ -61,7 +62,11 @@ export type ConversationParts = {
   /** Ends children, writes what is owed. Called once. */
   readonly release: () => Promise<void>;
   readonly today: () => string;
+  /** The agent that drives the next turn in place of a model (ACP). It has instructions, tools and skills of its own. */
+  readonly external?: () => ExternalAgent | undefined;
 };
+
+const NOTHING_DUE = { head: "", sources: [], activated: [] } as const;
 
 /** At most this long after a turn the background index is waited for, so that the ledger is written. */
 const INDEX_WAIT_MS = 2000;
@@ -72,6 +77,7 @@ export class Conversation implements Runtime {
   #turns: number;
   #log: SessionLog | undefined;
   #chain: Promise<{ readonly text: string; readonly sources: readonly SourceInfo[] }> | undefined;
+  readonly #discovered: Promise<void>;
   #system: SystemPrompt | undefined;
   #knowledge = "";
   #active: AbortController | undefined;
@@ -85,6 +91,8 @@ export class Conversation implements Runtime {
     this.#compactor = this.#createCompactor();
     // Started now, needed at the first request: discovery overlaps with whatever the caller does first.
     this.#chain = parts.context.start();
+    this.#discovered = this.#chain.then(() => undefined);
+    this.#discovered.catch(() => undefined);
   }
 
   get sessionId(): string {
@@ -114,6 +122,10 @@ export class Conversation implements Runtime {
   /** UTF-8 size of the conversation. */
   bytes(): number {
     return this.#parts.budget.bytes(this.#messages);
+  }
+  /** Resolves when the instructions that apply from the start are known. */
+  discovered(): Promise<void> {
+    return this.#discovered;
   }
   /** The conversation so far; not to be changed. */
   get messages(): readonly Message[] {
@@ -176,16 +188,18 @@ export class Conversation implements Runtime {
       const ended = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
       this.#log ??= await this.#parts.openLog?.(text);
       // First of all, so that what is recorded of this turn's tools is what is sent.
-      await this.#parts.ready(turnId, ended);
-      const { head, sources, activated } = await this.#deliver(text);
+      const external = this.#parts.external?.();
+      if (!external) await this.#parts.ready(turnId, ended);
+      const { head, sources, activated } = external ? NOTHING_DUE : await this.#deliver(text);
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
-      emit(this.#metadata(turnId));
+      emit(external ? this.#externalMetadata(turnId) : this.#metadata(turnId));
       emit({ type: "turn_started", turnId, text });
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
       this.#messages.push({ role: "user", text: head + text });
       this.#compactor.noteUser(this.#log?.lastSeq ?? -1);
-      const ledger = this.#writeLedger(turnId);
-      const outcome = await runTurn(this.#turn(turnId, ended));
+      const ledger = this.#writeLedger(turnId, external !== undefined);
+      const turn = this.#turn(turnId, ended);
+      const outcome = await (external ? external.run(turn) : runTurn(turn));
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
       if (outcome.status === "ok") await within(INDEX_WAIT_MS, ledger.written);
@@ -305,10 +319,31 @@ export class Conversation implements Runtime {
     };
   }
 
+  /** Nothing of ours is sent to an external agent but the prompt. */
+  #externalMetadata(turnId: string): RunEvent {
+    const { model, provider, cwd, diagnostics } = this.#parts;
+    const nothing = contentHash("");
+    return {
+      type: "prompt_metadata",
+      turnId,
+      model,
+      provider: provider.name,
+      date: this.#parts.today(),
+      cwd,
+      promptFragments: [],
+      toolNames: [],
+      skillNames: [],
+      contextSources: [],
+      systemPromptHash: nothing,
+      toolCatalogHash: nothing,
+      diagnostics: diagnostics(),
+    };
+  }
+
   /** Written as soon as the background index is complete, beside the turn: nothing waits for it before the answer is there. */
-  #writeLedger(turnId: string): { readonly written: Promise<void>; readonly stop: () => void } {
+  #writeLedger(turnId: string, none: boolean): { readonly written: Promise<void>; readonly stop: () => void } {
     const { ledger, context, emit } = this.#parts;
-    let over = !ledger || !this.#log?.healthy;
+    let over = none || !ledger || !this.#log?.healthy;
     const write = async (): Promise<void> => {
       if (over) return;
       await context.indexed();

@@ -8,6 +8,7 @@ import type { Window } from "../agent/budget.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import type { AcpAgentSettings } from "../config/schema.ts";
 import { createProvider } from "../provider/create.ts";
 import { type Fetch, networkFetch } from "../provider/http.ts";
 import { modelInfo } from "../provider/models.ts";
@@ -24,6 +25,8 @@ export type ChosenModel = {
   readonly name: string;
   /** The provider's own id. */
   readonly modelId: string;
+  /** Set for `acp:NAME`: this agent drives the turns, the provider is asked nothing. */
+  readonly agent?: AcpAgentSettings;
   readonly info: ModelInfo;
   readonly window: Window;
   /** Variables that hold provider keys: never inherited by children. */
@@ -105,7 +108,7 @@ async function chooseFrom(
 
 /** The project's file would have named a model or a provider, had it been trusted: stopped by policy, not by a mistake. */
 function waitsForTrust(loaded: LoadedConfig): boolean {
-  return loaded.untrusted?.keys.some((key) => key === "model" || key.startsWith("providers.")) ?? false;
+  return loaded.untrusted?.keys.some((key) => key === "model" || key.startsWith("providers.") || key.startsWith("acp.")) ?? false;
 }
 
 type Recorded = { readonly provider: Provider; readonly close: () => Promise<void> };
@@ -157,10 +160,48 @@ function keyVariables(providers: Readonly<Record<string, ProviderSettings>>): st
   return Object.values(providers).flatMap((settings) => settings.apiKeyEnv ?? []);
 }
 
+const ACP = "acp:";
+
+/** `acp:NAME`: an agent of the configuration in place of a model. @throws UserError */
+function openAgent(name: string, request: ModelRequest): ChosenModel {
+  const { agents } = request.loaded.config.acp;
+  const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
+  if (!agent) {
+    const known = Object.keys(agents);
+    const have = known.length === 0 ? "none is configured" : `there are: ${known.join(", ")}`;
+    throw new UserError(
+      `there is no ACP agent ${JSON.stringify(name)} (${have}). Configure one: [acp.agents.${name || "NAME"}] command = "…"`,
+      waitsForTrust(request.loaded) ? EXIT.policy : EXIT.usage,
+    );
+  }
+  if (request.maxCost !== undefined)
+    throw new UserError(`--max-cost cannot be kept with ${ACP}${name}: the agent spends on its own`);
+  if (request.record) throw new UserError(`--record keeps what a model says; ${ACP}${name} is an agent with a model of its own`);
+  const message = `${ACP}${name} keeps its own conversation; thndrs asks no model here`;
+  return {
+    agent,
+    name: `${ACP}${name}`,
+    modelId: name,
+    provider: {
+      name: "acp",
+      wire: "acp",
+      async *stream() {
+        yield { type: "failure", class: "invalid_request", message };
+      },
+    },
+    info: { id: name },
+    window: FALLBACK_WINDOW,
+    keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers)),
+    close: async () => undefined,
+  };
+}
+
 /** @throws UserError (exit 2) when no model, no key or no base URL can be found; it says what was looked for. */
 export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   if (request.replayFile !== undefined) return openReplay(request.replayFile, request);
   const { config } = request.loaded;
+  const asked = config.model?.trim() ?? "";
+  if (asked.startsWith(ACP)) return openAgent(asked.slice(ACP.length), request);
   const providers = resolveProviders(request.env, config.providers);
   const choice = await chooseFrom(providers, request);
   if ("replay" in choice) return openReplay(choice.replay, request);

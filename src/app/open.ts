@@ -3,11 +3,10 @@
  * own. Refuses: anything a turn does (conversation.ts).
  */
 import { resolve } from "node:path";
-import { createPolicy } from "../agent/policy.ts";
+import { createPolicy, type ToolPolicy } from "../agent/policy.ts";
 import { buildSystemPrompt } from "../agent/prompt.ts";
 import { createQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
-import { detectEngines } from "../base/engines.ts";
 import { writeOwnFile } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import type { ProcessOwner } from "../base/process.ts";
@@ -16,26 +15,30 @@ import { UserError } from "../base/user-error.ts";
 import { openWorkspace, type Workspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import { type ContextEngine, openContext } from "../context/engine.ts";
+import type { ContextEngine } from "../context/engine.ts";
 import type { Skills } from "../skills/skills.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
 import type { Emit } from "../types/event.ts";
+import type { Authority } from "../types/settings.ts";
 import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
 import { type Bus, createBus } from "./bus.ts";
 import { type Controls, createControls } from "./controls.ts";
 import { Conversation } from "./conversation.ts";
+import { openEngine } from "./engine.ts";
+import { createExternalAgents } from "./external-agent.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
 import { ledgerEvent } from "./ledger.ts";
 import { createLimits } from "./limits.ts";
-import { type OutsideTools, openOutside } from "./mcp.ts";
+import { openOutside } from "./mcp.ts";
 import { type ChosenModel, openModel } from "./model.ts";
 import { type AskApproval, createPermitGate } from "./permit.ts";
 import type { Runtime } from "./runtime.ts";
 import { type OpenedSession, openSession } from "./session.ts";
 import { openSkills, skillFacts, skillNotices, withSkills } from "./skills.ts";
+import { today } from "./today.ts";
 import { toolSettings } from "./tool-settings.ts";
-import { createToolbox } from "./toolbox.ts";
+import { createToolbox, type WrapTool } from "./toolbox.ts";
 import { createTotals } from "./totals.ts";
 import { version } from "./version.ts";
 
@@ -74,6 +77,14 @@ export type OpenOptions = {
   /** A session id, a unique prefix, or `latest`. */
   readonly resume?: string;
   readonly ask?: AskApproval;
+  /** The id of a new session, where somebody was promised one. */
+  readonly sessionId?: string;
+  /** The authority now, where it may change between requests; never more than the configuration gives. */
+  readonly authority?: () => Authority;
+  /** Puts something round the built-in tools when they are first called. */
+  readonly wrapTool?: WrapTool;
+  /** What is added to the configuration once it is read. */
+  readonly extend?: (loaded: LoadedConfig) => LoadedConfig;
 };
 
 export type OpenedRuntime = {
@@ -86,57 +97,6 @@ export type OpenedRuntime = {
   /** A function that writes its text to an absolute path, whole or not at all. */
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
-
-function openEngine(
-  options: OpenOptions,
-  workspace: Workspace,
-  loaded: LoadedConfig,
-  facts: () => TemplateInput,
-  emit: Emit,
-): ContextEngine {
-  const { settings, homes } = { settings: loaded.config.context, homes: loaded.homes };
-  const engines = detectEngines(options.env.PATH, workspace.root);
-  const indexer = engines.rg
-    ? { kind: "rg" as const, path: engines.rg }
-    : engines.fd
-      ? { kind: "fd" as const, path: engines.fd }
-      : undefined;
-  return openContext({
-    root: workspace.root,
-    cwd: workspace.cwd,
-    ...(homes.config !== undefined && { configHome: homes.config }),
-    ...(homes.user !== undefined && { home: homes.user }),
-    settings: options.flags.noContext ? { ...settings, enabled: false } : settings,
-    facts: () => {
-      const now = facts();
-      return {
-        model_name: now.chosen.modelId,
-        model_id: now.chosen.provider.name,
-        session_id: now.sessionId,
-        current_date: today(),
-        is_non_interactive: options.rendererMode === "print",
-        supports_vision: now.chosen.info.vision ?? false,
-        available_tools: now.toolbox.specs().map((spec) => spec.name),
-        available_mcp_servers: [...now.outside.names()],
-        available_skills: now.skills.available().map((skill) => skill.name),
-      };
-    },
-    ...(indexer && { indexer }),
-    diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
-  });
-}
-
-type TemplateInput = {
-  readonly chosen: ChosenModel;
-  readonly toolbox: Toolbox;
-  readonly outside: OutsideTools;
-  readonly skills: Skills;
-  readonly sessionId: string;
-};
-
-function today(): string {
-  return new Date().toISOString().slice(0, 10);
-}
 
 async function pinAll(engine: ContextEngine, paths: readonly string[], emit: Emit): Promise<void> {
   for (const path of paths) {
@@ -175,6 +135,7 @@ type Joined = {
 function factsOf(
   joined: Joined,
   chosen: ChosenModel,
+  authority: Authority,
   toolbox: Toolbox,
   engine: ContextEngine,
   mcpServers: readonly string[],
@@ -187,7 +148,7 @@ function factsOf(
     provider: chosen.provider.name,
     model: chosen.modelId,
     search: loaded.config.web.search,
-    authority: loaded.config.authority,
+    authority,
     tools: toolbox.specs().map((spec) => spec.name),
     skills: skillFacts(joined.skills),
     mcpServers,
@@ -213,16 +174,23 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     root: workspace.root,
     processes,
     credentials,
-    off: flags.noMcp === true || loaded.config.authority === "read-only",
+    off: flags.noMcp === true || loaded.config.authority === "read-only" || chosen.agent !== undefined,
     trustProject: flags.trustProject === true,
     watch: options.rendererMode !== "print",
     emit,
   });
   joined.hidden.values = outside.secrets;
-  const policy = createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []);
+  const authority = (): Authority => options.authority?.() ?? loaded.config.authority;
+  const policyOf = (level: Authority): ToolPolicy => createPolicy(level, flags.allowTool ?? [], flags.denyTool ?? []);
+  const policies = { "read-only": policyOf("read-only"), "workspace-write": policyOf("workspace-write") };
   const missing = loaded.config.web.search === "none" ? ["web_search"] : [];
   const toolbox = withSkills(
-    createToolbox(policy, () => outside.entries(), missing),
+    createToolbox(
+      () => policies[authority()],
+      () => outside.entries(),
+      missing,
+      options.wrapTool,
+    ),
     joined.skills,
   );
   for (const diagnostic of skillNotices(joined.skills)) emit({ type: "diagnostic", diagnostic });
@@ -237,12 +205,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   await pinAll(engine, flags.pin ?? [], emit);
   const totals = createTotals();
   bus.taps.push(totals.event);
-  const gate = createPermitGate(
-    createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []),
-    loaded.config.approval,
-    options.ask,
-    emit,
-  );
+  const gate = createPermitGate(policies["workspace-write"], loaded.config.approval, options.ask, emit);
   const queue = createQueue(emit, () => session.failure() === undefined);
   const background = createBackgroundProcesses({
     processes,
@@ -258,8 +221,27 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   });
   bus.taps.push(limits.event);
   const configured = loaded.config.models[chosen.name];
-  const facts = (): RunFacts => factsOf(joined, active.chosen, toolbox, engine, outside.names());
+  const facts = (): RunFacts => factsOf(joined, active.chosen, authority(), toolbox, engine, outside.names());
   let harnessBytes = 0;
+  const redactArguments = (value: Readonly<Record<string, unknown>>) => redactValue(value, hide);
+  const agents = createExternalAgents({
+    loaded,
+    workspace,
+    processes,
+    env,
+    credentialNames: chosen.keyVariables,
+    toolbox,
+    gate,
+    ask: options.ask,
+    emit,
+    redact: hide,
+    redactArguments,
+    localSessionId: session.id,
+    hasHistory: session.history.length > 0,
+    logPath: session.history.length > 0 ? session.path : undefined,
+    noMcp: flags.noMcp === true,
+    trustProject: flags.trustProject === true,
+  });
   const runtime = new Conversation({
     sessionId: session.id,
     ...(session.path !== undefined && { sessionPath: session.path }),
@@ -279,7 +261,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
       tool: { workspace, env, settings: toolSettings(loaded, chosen, env), background },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
       redact: hide,
-      redactArguments: (value) => redactValue(value, hide),
+      redactArguments,
       touched: async (paths, turnId, batch) => {
         const { text, sources } = await engine.touched(paths, batch);
         if (sources.length > 0) emit({ type: "context", turnId, sources });
@@ -325,11 +307,12 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     ledger: (turnId, sources, messages) =>
       ledgerEvent(turnId, active.chosen.window, loaded.config.compaction.threshold, harnessBytes, sources, messages),
     release: async () => {
-      await Promise.all([background.reapAll(), outside.close()]);
+      await Promise.all([background.reapAll(), outside.close(), agents.close()]);
       await active.close();
       session.close();
     },
     today,
+    external: () => active.chosen.agent && agents.of(active.chosen.agent),
   });
   const controls = createControls({
     conversation: runtime,
@@ -356,7 +339,9 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const workspace = await openWorkspace(cwd);
   const { model: _, ...rest } = flags;
   const configFlags = { ...rest, ...(flags.model !== undefined && { model: flags.model }) };
-  const reload = (): Promise<LoadedConfig> => loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root });
+  const extend = options.extend ?? ((read: LoadedConfig) => read);
+  const reload = async (): Promise<LoadedConfig> =>
+    extend(await loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root }));
   const loaded = await reload();
   const openingSkills = openSkills({
     loaded,
@@ -382,6 +367,7 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     loaded,
     ephemeral: flags.ephemeral ?? false,
     resume: options.resume,
+    ...(options.sessionId !== undefined && { id: options.sessionId }),
     provider: chosen.provider.name,
     model: chosen.name,
     redact: (text) => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] }),

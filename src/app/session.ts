@@ -17,6 +17,8 @@ export type SessionRequest = {
   readonly ephemeral: boolean;
   /** An id, a unique prefix, or `latest`. */
   readonly resume: string | undefined;
+  /** Of a new session; a fresh one when it is not given. */
+  readonly id?: string;
   readonly provider: string;
   readonly model: string;
   readonly redact: (text: string) => string;
@@ -49,7 +51,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
   if (request.ephemeral) {
     return {
       ...NOTHING,
-      id: newSessionId(new Date()),
+      id: request.id ?? newSessionId(new Date()),
       dir: undefined,
       record: () => undefined,
       failure: () => undefined,
@@ -95,7 +97,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       sources: resumed.sources,
     };
   }
-  const id = newSessionId(new Date());
+  const id = request.id ?? newSessionId(new Date());
   const open = async (prompt: string): Promise<SessionLog> => {
     const log = begin(await openSessionLog({ dir, id, onBroken }));
     log.append(

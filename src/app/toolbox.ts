@@ -3,8 +3,12 @@
 import type { ToolPolicy } from "../agent/policy.ts";
 import type { Toolbox, ToolEntry } from "../agent/toolbox.ts";
 import { effectOf, loadTool, toolSpecs } from "../tools/registry.ts";
+import type { Tool } from "../tools/tool.ts";
 
-function builtin(spec: ToolEntry["spec"]): ToolEntry {
+/** Puts something round a built-in tool once it is loaded. */
+export type WrapTool = (tool: Tool) => Tool;
+
+function builtin(spec: ToolEntry["spec"], wrap: WrapTool | undefined): ToolEntry {
   const effect = effectOf(spec.name) ?? "shell";
   return {
     spec,
@@ -13,27 +17,30 @@ function builtin(spec: ToolEntry["spec"]): ToolEntry {
     load: async () => {
       const tool = await loadTool(spec.name);
       if (!tool) throw new Error(`tool ${spec.name} is in the catalog but has no executor`);
-      return tool;
+      return wrap ? wrap(tool) : tool;
     },
   };
 }
 
 /**
- * `outside` is asked before every request, so a changed tool list takes effect at the next one. `missing`: built-in tools that
- * have nothing to work with in this run.
+ * `policy` and `outside` are asked before every request, so a changed authority or tool list takes effect at the next one.
+ * `missing`: built-in tools that have nothing to work with in this run.
  */
-export function createToolbox(policy: ToolPolicy, outside: () => readonly ToolEntry[], missing: readonly string[] = []): Toolbox {
-  const builtins = toolSpecs((name) => !missing.includes(name))
-    .map(builtin)
-    .filter((entry) => policy.offers(entry));
-  let seen: readonly ToolEntry[] | undefined;
+export function createToolbox(
+  policy: () => ToolPolicy,
+  outside: () => readonly ToolEntry[],
+  missing: readonly string[] = [],
+  wrap?: WrapTool,
+): Toolbox {
+  const builtins = toolSpecs((name) => !missing.includes(name)).map((spec) => builtin(spec, wrap));
+  let seen: { readonly policy: ToolPolicy; readonly extra: readonly ToolEntry[] } | undefined;
   let specs: readonly ToolEntry["spec"][] = [];
   let byName = new Map<string, ToolEntry>();
   const refresh = (): void => {
-    const extra = outside();
-    if (seen === extra) return;
-    seen = extra;
-    const entries = [...builtins, ...extra.filter((entry) => policy.offers(entry))];
+    const now = { policy: policy(), extra: outside() };
+    if (seen?.policy === now.policy && seen.extra === now.extra) return;
+    seen = now;
+    const entries = [...builtins, ...now.extra].filter((entry) => now.policy.offers(entry));
     specs = entries.map((entry) => entry.spec);
     byName = new Map(entries.map((entry) => [entry.spec.name, entry]));
   };

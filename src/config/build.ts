@@ -228,7 +228,10 @@ export function buildConfig(input: BuildInput, diagnostics: Diagnostic[]): Confi
     },
     skillDirs: get<readonly string[]>("skill_dirs") ?? [],
     mcp: { startTimeoutMs: get<number>("mcp.start_timeout") ?? 5_000, servers: byName(servers) },
-    acp: { agents: byName(groupsOf(winners, ["acp", "agents"]).map(buildAgent)) },
+    acp: {
+      permissions: get<"reject" | "allow">("acp.permissions") ?? "reject",
+      agents: byName(groupsOf(winners, ["acp", "agents"]).map(buildAgent)),
+    },
     origins: Object.fromEntries([...winners.values()].map((setting) => [setting.key, setting.origin])),
     files: input.files,
   });

@@ -108,6 +108,13 @@ export const KEYS: readonly KeySpec[] = [
   key("mcp.servers.*.enabled", { kind: "boolean" }, "trusted", "whether it is started", "true"),
   key("mcp.servers.*.timeout_secs", seconds(1), "trusted", "time for one call", "20s"),
   key("mcp.servers.*.tools", texts, "trusted", "only these of its tools"),
+  key(
+    "acp.permissions",
+    choice("reject", "allow"),
+    "trusted",
+    "what print mode answers an agent that asks for permission",
+    "reject",
+  ),
   key("acp.agents.*.command", text, "trusted", "program of an external agent (--model acp:NAME)"),
   key("acp.agents.*.args", texts, "trusted", "its arguments"),
   key("acp.agents.*.env", map, "trusted", "its variables; $NAME in braces takes a variable"),

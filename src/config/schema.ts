@@ -75,7 +75,11 @@ export type Config = {
   };
   readonly skillDirs: readonly string[];
   readonly mcp: { readonly startTimeoutMs: number; readonly servers: Readonly<Record<string, McpServerSettings>> };
-  readonly acp: { readonly agents: Readonly<Record<string, AcpAgentSettings>> };
+  readonly acp: {
+    /** What print mode answers an external agent that asks for permission. */
+    readonly permissions: "reject" | "allow";
+    readonly agents: Readonly<Record<string, AcpAgentSettings>>;
+  };
   /** `key path → origin` for every key that is not a default. */
   readonly origins: Readonly<Record<string, Origin>>;
   /** Every configuration file that was read. */

@@ -1,0 +1,120 @@
+/**
+ * The door to external agents of a run (`--model acp:NAME`): which one, and what of this run it is handed. Nothing of acp/ is
+ * loaded before its first turn. Refuses: knowing the protocol.
+ */
+import type { Permit } from "../agent/calls.ts";
+import type { TurnContext } from "../agent/loop.ts";
+import type { Toolbox, ToolEntry } from "../agent/toolbox.ts";
+import type { ProcessOwner } from "../base/process.ts";
+import type { Workspace } from "../base/workspace.ts";
+import type { LoadedConfig } from "../config/load.ts";
+import type { AcpAgentSettings } from "../config/schema.ts";
+import type { EffectKind } from "../tools/tool.ts";
+import type { Emit, TurnOutcome } from "../types/event.ts";
+import type { AcpTurnParts, AcpTurns } from "./acp-turn.ts";
+import type { AskApproval, PermitGate } from "./permit.ts";
+
+export type ExternalParts = Pick<AcpTurnParts, "env" | "redact" | "redactArguments" | "localSessionId" | "hasHistory"> & {
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly processes: ProcessOwner;
+  readonly credentialNames: readonly string[];
+  readonly toolbox: Toolbox;
+  readonly gate: PermitGate;
+  readonly ask: AskApproval | undefined;
+  readonly emit: Emit;
+  /** The log of a resumed session. */
+  readonly logPath: string | undefined;
+  /** `--no-mcp` */
+  readonly noMcp: boolean;
+  readonly trustProject: boolean;
+};
+
+export type ExternalAgent = { run(context: TurnContext): Promise<TurnOutcome> };
+
+export interface ExternalAgents {
+  of(agent: AcpAgentSettings): ExternalAgent;
+  close(): Promise<void>;
+}
+
+const EFFECTS: Readonly<Record<string, EffectKind>> = {
+  read: "read",
+  search: "read",
+  think: "read",
+  fetch: "net",
+  edit: "write",
+  delete: "write",
+  move: "write",
+};
+
+/** The tool a permission question is about, for whoever answers it. It cannot be run. */
+function entryOf(name: string, effect: EffectKind): ToolEntry {
+  return {
+    spec: { name, description: "", parameters: {} },
+    effect,
+    parallel: false,
+    load: () => Promise.reject(new Error(`${name} is the agent's own tool`)),
+  };
+}
+
+/** What print mode answers where a person would be asked; said, because nothing else shows it. */
+function answerBySetting(parts: ExternalParts, title: string): "allow" | "reject" {
+  const { permissions } = parts.loaded.config.acp;
+  const message = `${permissions === "allow" ? "allowed" : "rejected"} without asking (acp.permissions = "${permissions}"): ${title}`;
+  parts.emit({
+    type: "diagnostic",
+    diagnostic: {
+      severity: permissions === "allow" ? "info" : "warning",
+      code: "acp_permission",
+      message: parts.redact(message),
+    },
+  });
+  return permissions;
+}
+
+async function turnsFor(parts: ExternalParts, agent: AcpAgentSettings): Promise<AcpTurns> {
+  // Lazy doors: the protocol's library costs more than a first request.
+  const [{ createAcpTurns }, { passedServers }, { previousSession }] = await Promise.all([
+    import("./acp-turn.ts"),
+    import("./acp-servers.ts"),
+    import("./acp-history.ts"),
+  ]);
+  const { loaded, env, workspace, toolbox, gate, ask, trustProject } = parts;
+  const readOnly = loaded.config.authority === "read-only";
+  return createAcpTurns({
+    ...parts,
+    agent,
+    envAllow: loaded.config.shell.envAllow,
+    mcpServers: parts.noMcp || readOnly ? [] : await passedServers({ loaded, env, root: workspace.root, trustProject }),
+    previous: () => previousSession(parts.logPath, agent.name),
+    offers: (effect) => effect === "read" || !readOnly,
+    async permit(name, _effect, input, signal): Promise<Permit> {
+      const entry = toolbox.find(name);
+      return entry ? gate.check(name, input, entry, signal) : { allowed: false, reason: `${name} is not available here.` };
+    },
+    async decide({ title, kind, input }, signal) {
+      const effect = EFFECTS[kind] ?? "shell";
+      if (readOnly && effect !== "read") return "reject";
+      if (!ask) return answerBySetting(parts, title);
+      const permit = await ask(title, input, entryOf(title, effect), signal);
+      return permit.allowed ? "allow" : "reject";
+    },
+  });
+}
+
+/** Agents start with their first turn and live until `close`. */
+export function createExternalAgents(parts: ExternalParts): ExternalAgents {
+  const started = new Map<string, Promise<AcpTurns>>();
+  return {
+    of: (agent) => ({
+      async run(context) {
+        const turns = started.get(agent.name) ?? turnsFor(parts, agent);
+        started.set(agent.name, turns);
+        return (await turns).run(context);
+      },
+    }),
+    async close() {
+      await Promise.all([...started.values()].map(async (turns) => (await turns).close()));
+    },
+  };
+}
