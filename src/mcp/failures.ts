@@ -80,8 +80,9 @@ export function sayFailure(error: unknown, facts: FailureFacts): string {
   const { server, timeoutMs, exit, stderr } = facts;
   if (needsLogin(error)) return `it needs a login: thndrs mcp login ${server}`;
   if (error instanceof StartFailure) return error.message.replace(/\.$/, "");
-  if (exit !== undefined) return `it ${exit}${lastWords(stderr)}`;
+  // Before the exit: what does not answer in time is ended by us.
   if (isTimeout(error)) return `no answer within ${sayDuration(timeoutMs)}${lastWords(stderr)}`;
+  if (exit !== undefined) return `it ${exit}${lastWords(stderr)}`;
   if (isClosed(error)) return `the connection was closed${lastWords(stderr)}`;
   const status = httpStatus(error);
   if (status !== undefined) return `it answers with HTTP ${status}`;

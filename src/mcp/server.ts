@@ -50,6 +50,11 @@ async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
   clearTimeout(timer);
 }
 
+/** There is no server to call, and there will be none. */
+class ServerGone extends Error {
+  override readonly name = "ServerGone";
+}
+
 export class Server {
   readonly plan: ServerPlan;
   readonly #options: ServerOptions;
@@ -125,6 +130,7 @@ export class Server {
   }
 
   async #explain(error: unknown): Promise<string> {
+    if (error instanceof ServerGone) return error.message;
     const { sayFailure } = await openDoor();
     const facts = this.#connecting?.facts();
     const { name, timeoutMs } = this.plan;
@@ -261,9 +267,9 @@ export class Server {
 
   async #live(): Promise<Connection> {
     if (this.#connection) return this.#connection;
-    if (this.#state === "closed") throw new Error("the run is over");
+    if (this.#state === "closed") throw new ServerGone("the run is over");
     if (this.#opening) return this.#opening;
-    if (this.#restarts >= MAX_RESTARTS) throw new Error(`${this.#reason}; it was restarted ${MAX_RESTARTS} times`);
+    if (this.#restarts >= MAX_RESTARTS) throw new ServerGone(`${this.#reason}, and was restarted ${MAX_RESTARTS} times before`);
     this.#restarts += 1;
     await this.#connecting?.end();
     const connection = await this.#open();
