@@ -10,13 +10,13 @@ import type { ReadRecord, StoredRecord } from "./records.ts";
 type Clean = (text: string) => string;
 
 const STYLE = `:root{color-scheme:light dark;--line:#8884;--soft:#8881}
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;overflow-wrap:anywhere}
 h1{font-size:1.4rem;margin-bottom:.25rem}.facts{opacity:.75;margin:0 0 2rem}
 article{border:1px solid var(--line);border-radius:.5rem;margin:.75rem 0;padding:.5rem .9rem}
 article.user{background:var(--soft)}article.note{border:0;padding:0 .9rem;margin:.25rem 0;opacity:.8;font-size:.875rem}
 header{display:flex;justify-content:space-between;gap:1rem;font-size:.8rem;opacity:.75}
-pre{white-space:pre-wrap;overflow-wrap:anywhere;font:.875rem/1.45 ui-monospace,monospace;margin:.4rem 0}
-summary{cursor:pointer;overflow-wrap:anywhere}`;
+pre{white-space:pre-wrap;font:.875rem/1.45 ui-monospace,monospace;margin:.4rem 0}
+summary{cursor:pointer}header span{white-space:nowrap}`;
 
 export function htmlStart(session: SessionSummary, clean: Clean): string {
   const title = escapeHtml(clean(session.title === "" ? session.id : session.title));

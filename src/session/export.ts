@@ -26,6 +26,8 @@ export type ExportOptions = {
 
 /** One record's text longer than this is cut in the text view: it is an overview. */
 const TEXT_LINE_LIMIT = 400;
+/** Bidirectional embeddings, overrides and isolates. */
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
 /** Yields the projection in chunks; write each one out before asking for the next. */
 export async function* exportSession(session: SessionSummary, options: ExportOptions): AsyncGenerator<string> {
@@ -77,10 +79,15 @@ function projectOne(read: ReadRecord, first: boolean, options: ExportOptions): s
     case "text":
       return `${textLine(read, options.cleanLine)}\n`;
     case "markdown":
-      return markdownRecord(read, options.cleanBlock, options.cleanLine);
+      return markdownRecord(read, (text) => unturned(options.cleanBlock(text)), options.cleanLine);
     case "html":
-      return htmlRecord(read, options.cleanBlock);
+      return htmlRecord(read, (text) => unturned(options.cleanBlock(text)));
   }
+}
+
+/** Stored text must not turn around what stands beside it: `exe.png` for `gnp.exe`. Scripts written from the right need none of these. */
+function unturned(text: string): string {
+  return text.replace(TURNING, (found) => `<U+${found.charCodeAt(0).toString(16).toUpperCase()}>`);
 }
 
 function closing(format: ExportFormat, empty: boolean, tally: Tally): string {

@@ -9,6 +9,8 @@ export type Tail = {
   readonly highestSeq: number;
 };
 
+/** A hand-made number near the end of what a number can hold must not use up the ones after it. */
+const SEQ_LIMIT = 2 ** 48;
 const FIRST_WINDOW = 1024 * 1024;
 
 /**
@@ -55,7 +57,7 @@ function seqOfLine(line: Buffer): number {
     if (typeof value !== "object" || value === null) continue;
     const { seq, type, schema_version } = value as Record<string, unknown>;
     if (typeof type !== "string" || typeof schema_version !== "number" || typeof seq !== "number") continue;
-    if (Number.isSafeInteger(seq)) highest = Math.max(highest, seq);
+    if (Number.isSafeInteger(seq) && seq < SEQ_LIMIT) highest = Math.max(highest, seq);
   }
   return highest;
 }

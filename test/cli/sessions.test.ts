@@ -78,6 +78,7 @@ for (const format of ["json", "jsonl", "text", "markdown", "html"] as const) {
     expect(out).not.toContain("hunter2");
     expect(out).toContain("[redacted:");
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/.test(out)).toBe(false);
+    expect(/[\u202a-\u202e\u2066-\u2069]/.test(out)).toBe(false);
     if (format !== "markdown" && format !== "html") expect(dangerous.test(out)).toBe(false);
   });
 }

@@ -101,6 +101,17 @@ test("seq goes on after the highest valid one; a torn tail is closed, not glued 
   expect(JSON.parse(lines[4] ?? "")).toMatchObject({ seq: 3, type: "assistant_finished" });
 });
 
+test("a seq at the end of what numbers can hold does not make later records unreadable", async () => {
+  await using temp = await tempDir();
+  const id = "session-20260101-000000-abcd";
+  await temp.write({ [`${id}.jsonl`]: `${line(4, SAMPLES.user)}\n${line(Number.MAX_SAFE_INTEGER, SAMPLES.user)}\n` });
+  const log = await open(temp.path, { id, resume: true });
+  expect(log.append(SAMPLES.assistant_finished)).toBe(true);
+  log.close();
+  const read = (await Array.fromAsync(readRecords(log.path, newTally()))).flat();
+  expect(read.map((one) => one.record.seq)).toEqual([4, 5, Number.MAX_SAFE_INTEGER]);
+});
+
 test("the highest seq is found behind a tail of damaged lines", async () => {
   await using temp = await tempDir();
   const id = "session-20260101-000000-abcd";
