@@ -11,18 +11,20 @@ export type Page = {
   /** One line; "" when the page has none. */
   readonly title: string;
   readonly markdown: string;
-  /** The article was not looked for: the page is too large or broken, so `markdown` is its bare text. */
+  /** The page is too deep or too broken for the article extraction: `markdown` is its bare text. */
   readonly plain: boolean;
+  /** Only the beginning of a very large page was looked at. */
+  readonly partial: boolean;
 };
 
-/** Beyond these a DOM takes longer than anybody waits (measured: a second a megabyte, and far more for deep nesting). */
-const MAX_ELEMENTS = 60_000;
+/** More than this of a page takes longer than anybody waits (measured: about a second), and far longer for deep nesting. */
+const MAX_TAGS = 30_000;
 const MAX_DEPTH = 300;
-const MAX_CHARS = 2_000_000;
+const MAX_CHARS = 1_500_000;
 /** An article shorter than this is doubted when the page says more. */
 const SHORT_ARTICLE = 500;
 
-const NOISE = "script,style,noscript,template,svg,iframe,object,embed,canvas,form,dialog,[hidden],[aria-hidden=true]";
+const NOISE = "script,style,noscript,template,svg,iframe,object,embed,canvas,form,dialog,[hidden]";
 
 type Dom = ReturnType<typeof parseHTML>["document"];
 
@@ -73,6 +75,8 @@ function isHeadRow(node: TurndownNode): boolean {
 
 function createService(): TurndownService {
   const service = new TurndownService({ headingStyle: "atx", codeBlockStyle: "fenced", bulletListMarker: "-", emDelimiter: "*" });
+  /** Items seen of each list: they come in order. */
+  const numbers = new WeakMap<TurndownNode, number>();
   service.addRule("cell", { filter: ["th", "td"], replacement: (content) => ` ${cell(content)} |` });
   service.addRule("row", {
     filter: "tr",
@@ -83,6 +87,16 @@ function createService(): TurndownService {
     },
   });
   service.addRule("sections", { filter: ["thead", "tbody", "tfoot"], replacement: (content) => content });
+  service.addRule("item", {
+    filter: "li",
+    replacement: (content, node) => {
+      const list = node.parentNode;
+      const number = list === null ? 1 : (numbers.get(list) ?? 0) + 1;
+      if (list !== null) numbers.set(list, number);
+      const mark = list?.nodeName === "OL" ? `${number}. ` : "- ";
+      return `${mark}${content.trim().replaceAll("\n", `\n${" ".repeat(mark.length)}`)}\n`;
+    },
+  });
   service.addRule("table", { filter: "table", replacement: (content) => `\n\n${content.trim()}\n\n` });
   service.addRule("image", {
     filter: "img",
@@ -111,7 +125,7 @@ function extract(html: string, pageUrl: string): { readonly title: string; reado
   const service = createService();
   // Readability takes the document apart.
   const copy = document.cloneNode(true) as Dom;
-  const article = new Readability(copy as unknown as Document, { maxElemsToParse: MAX_ELEMENTS, disableJSONLD: true }).parse();
+  const article = new Readability(copy as unknown as Document, { disableJSONLD: true, keepClasses: true }).parse();
   const title = oneLine(article?.title ?? "");
   const found = oneLine(article?.textContent ?? "").length;
   // Indexes and front pages have no article: there the links are the content.
@@ -123,13 +137,12 @@ function extract(html: string, pageUrl: string): { readonly title: string; reado
 /** Never throws: a page that the libraries cannot take is read as bare text. `pageUrl`: what links are relative to. */
 export function pageToMarkdown(html: string, pageUrl: string): Page {
   const title = titleOf(html);
-  const bare = (): Page => ({ title, markdown: plainText(html), plain: true });
-  if (html.length > MAX_CHARS) return bare();
-  const { elements, depth } = measureHtml(html);
-  if (elements > MAX_ELEMENTS || depth > MAX_DEPTH) return bare();
+  const bare = (): Page => ({ title, markdown: plainText(html), plain: true, partial: false });
+  const { depth, end } = measureHtml(html.slice(0, MAX_CHARS), MAX_TAGS);
+  if (depth > MAX_DEPTH) return bare();
   try {
-    const page = extract(html, pageUrl);
-    return page.markdown === "" ? bare() : { ...page, title: title || page.title, plain: false };
+    const page = extract(html.slice(0, end), pageUrl);
+    return page.markdown === "" ? bare() : { ...page, title: title || page.title, plain: false, partial: end < html.length };
   } catch {
     // Whatever is wrong in there is wrong with the page: its words are still worth having.
     return bare();

@@ -54,24 +54,22 @@ function endOfTag(html: string, at: number): number {
   return end < 0 ? html.length : end + (html[end] === "-" ? 3 : 1);
 }
 
-/** Element count and nesting depth, for deciding what a DOM would cost. */
-export function measureHtml(html: string): { readonly elements: number; readonly depth: number } {
-  let elements = 0;
+/**
+ * What a DOM of a page would cost: its deepest nesting, and how much of it (`end`, an index) stays within `budget` tags and
+ * entities.
+ */
+export function measureHtml(html: string, budget: number): { readonly depth: number; readonly end: number } {
+  let count = 0;
   let depth = 0;
   let deepest = 0;
-  for (const [, slash, name] of html.matchAll(TAG)) {
-    if (name === undefined || FLAT.test(name.toLowerCase())) {
-      if (name !== undefined && slash === "") elements += 1;
-      continue;
-    }
-    if (slash === "/") depth = Math.max(0, depth - 1);
-    else {
-      elements += 1;
-      depth += 1;
-      deepest = Math.max(deepest, depth);
-    }
+  for (const { 0: found, 1: slash, 2: name, index } of html.matchAll(/<(\/?)([a-z][^\s/>]*)?|&/gi)) {
+    count += 1;
+    if (count > budget) return { depth: deepest, end: index };
+    if (found === "&" || name === undefined || FLAT.test(name.toLowerCase())) continue;
+    depth = slash === "/" ? Math.max(0, depth - 1) : depth + 1;
+    deepest = Math.max(deepest, depth);
   }
-  return { elements, depth: deepest };
+  return { depth: deepest, end: html.length };
 }
 
 /** Text with one line per block. */

@@ -45,8 +45,12 @@ async function readable(page: Page): Promise<{ readonly title: string; readonly 
   if (kind !== "html") return { title: "", text: text.replaceAll("\r\n", "\n"), note: "" };
   // Lazy door: a DOM and two libraries, for HTML pages only.
   const { pageToMarkdown } = await import("./page-markdown.ts");
-  const { title, markdown, plain } = pageToMarkdown(text, page.url.href);
-  return { title, text: markdown, note: plain ? ", as bare text" : ", as Markdown" };
+  const { title, markdown, plain, partial } = pageToMarkdown(text, page.url.href);
+  return {
+    title,
+    text: markdown,
+    note: `, as ${plain ? "bare text" : "Markdown"}${partial ? "; only the beginning of a very large page" : ""}`,
+  };
 }
 
 async function present(page: Page, maxChars: number): Promise<ToolResult> {
