@@ -7,6 +7,7 @@ export const TOPICS = [
   "context",
   "sessions",
   "print-mode",
+  "repl",
   "security",
   "exit-codes",
 ] as const;

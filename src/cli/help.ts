@@ -12,6 +12,7 @@ import exitCodes from "../docs/exit-codes.md" with { type: "text" };
 import gettingStarted from "../docs/getting-started.md" with { type: "text" };
 import printMode from "../docs/print-mode.md" with { type: "text" };
 import providers from "../docs/providers.md" with { type: "text" };
+import repl from "../docs/repl.md" with { type: "text" };
 import security from "../docs/security.md" with { type: "text" };
 import sessions from "../docs/sessions.md" with { type: "text" };
 import tools from "../docs/tools.md" with { type: "text" };
@@ -27,6 +28,7 @@ const TEXTS: Readonly<Record<Topic, string>> = {
   context,
   sessions,
   "print-mode": printMode,
+  repl,
   security,
   "exit-codes": exitCodes,
 };

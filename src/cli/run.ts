@@ -3,6 +3,7 @@
  */
 import { resolve } from "node:path";
 import { type OpenedRuntime, openRuntime } from "../app/open.ts";
+import type { AskApproval } from "../app/permit.ts";
 import type { Runtime } from "../app/runtime.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
@@ -37,8 +38,11 @@ export function verbosityOf(flags: Flags): Verbosity {
 /** Print mode is asked for, or chosen by itself when stdin or stdout is not a terminal. */
 function wantsPrint(context: RunContext): boolean {
   const { flags, output } = context;
-  if (flags.print || flags.printPrompt || flags.outputFormat !== undefined) return true;
-  return !output.stdout.isTerminal || stdinKind() !== "terminal";
+  if (flags.print || flags.printPrompt || flags.outputFormat !== undefined || context.dash) return true;
+  if (stdinKind() !== "terminal") return true;
+  if (output.stdout.isTerminal) return false;
+  // `thndrs > FILE` without a prompt: a person sits at the terminal behind stderr; the answers go to the file (L07).
+  return context.words.length > 0 || flags.stdin === "require" || !output.stderr.isTerminal;
 }
 
 async function collectPrompt(context: RunContext, notices: Notices): Promise<string> {
@@ -68,7 +72,11 @@ async function printPrompt(opened: OpenedRuntime, prompt: string, output: Output
 }
 
 /** Loads everything a run needs; the caller closes it. */
-export async function openRun(context: RunContext, rendererMode: "print" | "direct-inline"): Promise<OpenedRuntime> {
+export async function openRun(
+  context: RunContext,
+  rendererMode: "print" | "direct-inline",
+  ask?: AskApproval,
+): Promise<OpenedRuntime> {
   const { flags, env, cwd, processes } = context;
   return openRuntime({
     env,
@@ -76,6 +84,7 @@ export async function openRun(context: RunContext, rendererMode: "print" | "dire
     processes,
     rendererMode,
     flags,
+    ...(ask && { ask }),
     ...(flags.replay !== undefined && { replayFile: flags.replay }),
     ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
     ...(flags.capture !== undefined && { captureFile: resolve(cwd, flags.capture) }),
@@ -113,7 +122,9 @@ async function print(context: RunContext, opened: OpenedRuntime, prompt: string,
 export async function runDoor(context: RunContext): Promise<ExitCode> {
   const notices = createNotices(context.output.stderr, verbosityOf(context.flags));
   if (!wantsPrint(context)) {
-    throw new UserError("this build has no interactive mode yet: give a prompt with -p");
+    // Lazy door: print mode loads nothing of the REPL.
+    const { runRepl } = await import("./repl.ts");
+    return runRepl(context);
   }
   const prompt = await collectPrompt(context, notices);
   const opened = await openRun(context, "print");

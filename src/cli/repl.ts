@@ -1,0 +1,117 @@
+/**
+ * The interactive door: what the REPL needs from configuration, providers and trust, put together (repl.md). Loaded only
+ * when a person sits at a terminal. Refuses: what the REPL does with it (ui/repl.ts).
+ */
+import { join } from "node:path";
+import { EXIT, type ExitCode } from "../base/user-error.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { findHomes } from "../config/homes.ts";
+import { updatePrivateFile } from "../config/private-file.ts";
+import { readSettingsFile } from "../config/settings-file.ts";
+import { openTrust, trustHash } from "../config/trust.ts";
+import { findTrustFiles } from "../config/trust-files.ts";
+import { resolveProviders } from "../provider/presets.ts";
+import { Repl } from "../ui/repl.ts";
+import { isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
+import type { CommandContext } from "./command.ts";
+import { openRun, type RunContext } from "./run.ts";
+
+/** How long endpoints are waited for by `/model`. */
+const LIST_MS = 6000;
+/** Answers to the trust question that are remembered. */
+const MAX_ASKED = 500;
+
+const SIGNALS: Readonly<Record<string, ExitCode>> = {
+  "signal:SIGINT": EXIT.sigint,
+  "signal:SIGTERM": EXIT.sigterm,
+  "signal:SIGHUP": EXIT.sighup,
+};
+
+function commandContext(context: RunContext): CommandContext {
+  const { flags, output, env, cwd, controller } = context;
+  return { words: [], flags: { ...flags, json: false }, output, env, cwd, signal: controller.signal };
+}
+
+/** What every endpoint with a key, and every local server that runs, serves: `provider/id`. */
+async function listModels(context: RunContext, signal: AbortSignal): Promise<readonly string[]> {
+  // Lazy doors: only `/model` asks.
+  const [{ openEndpoints }, { askEndpoint }] = await Promise.all([import("./endpoints.ts"), import("./models.ts")]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
+  const endpoints = await openEndpoints(commandContext(context));
+  const lists = await Promise.all(
+    Object.values(endpoints.providers).map(async (settings) => {
+      if (settings.baseUrl === undefined) return [];
+      if (!settings.local && settings.apiKeyEnv !== undefined && !(await endpoints.sourceOf(settings))) return [];
+      const served = await askEndpoint(endpoints, settings, limit);
+      return served.ok ? served.models.map((info) => `${settings.name}/${info.id}`) : [];
+    }),
+  );
+  return lists.flat();
+}
+
+/** The default models of providers whose key is in the environment. */
+function knownModels(context: RunContext): readonly string[] {
+  return Object.values(resolveProviders(context.env, {})).flatMap(({ name, apiKeyEnv, defaultModel }) =>
+    defaultModel !== undefined && apiKeyEnv !== undefined && context.env[apiKeyEnv] ? [`${name}/${defaultModel}`] : [],
+  );
+}
+
+function askedBefore(file: string): readonly string[] {
+  const read = readSettingsFile(file);
+  return read.kind === "bytes" ? new TextDecoder().decode(read.bytes).split("\n") : [];
+}
+
+/**
+ * Asks once per content whether the workspace's configuration is to be trusted, before anything of it counts. Skills are
+ * asked about when they are used.
+ */
+async function askForTrust(context: RunContext): Promise<void> {
+  const { env, cwd, flags, output } = context;
+  const homes = findHomes(env, cwd);
+  if (flags.trustProject || !output.stdout.isTerminal || isPlainTerminal(env) || homes.config === undefined) return;
+  const { root } = await openWorkspace(cwd);
+  const store = openTrust(homes.config);
+  const waiting: string[] = [];
+  for (const file of await findTrustFiles(root)) {
+    if (file.kind === "skill" || (await store.state(file.path, file.bytes)) === "trusted") continue;
+    waiting.push(trustHash(Buffer.concat([Buffer.from(`${file.path}\0`), file.bytes])));
+  }
+  if (waiting.length === 0) return;
+  const asked = homes.state === undefined ? undefined : join(homes.state, "trust-asked");
+  if (asked !== undefined && waiting.every((hash) => askedBefore(asked).includes(hash))) return;
+  const { runTrust } = await import("./trust.ts");
+  await runTrust(commandContext(context));
+  if (asked === undefined) return;
+  await updatePrivateFile(asked, (read) => {
+    const before = read.kind === "bytes" ? new TextDecoder().decode(read.bytes).split("\n") : [];
+    return `${[...before.filter((line) => line !== ""), ...waiting].slice(-MAX_ASKED).join("\n")}\n`;
+  });
+}
+
+/** Runs the REPL to its end. @throws UserError when configuration, model or session are not there. */
+export async function runRepl(context: RunContext): Promise<ExitCode> {
+  const { flags, env, output, controller, words } = context;
+  await askForTrust(context);
+  if (controller.signal.aborted) return SIGNALS[String(controller.signal.reason)] ?? EXIT.internal;
+  const { continue: latest, resume, ...rest } = flags;
+  let cwd = context.cwd;
+  const wanted = resume ?? (latest ? "latest" : undefined);
+  const repl = new Repl({
+    output,
+    env,
+    signal: controller.signal,
+    open: (change, ask) => {
+      cwd = change.cwd ?? cwd;
+      const changed = { ...rest, ...(change.resume !== undefined && { resume: change.resume }) };
+      return openRun({ ...context, cwd, flags: changed }, "direct-inline", ask);
+    },
+    listModels: (signal) => listModels({ ...context, cwd }, signal),
+    knownModels: () => knownModels(context),
+    firstPrompt: words.join(" "),
+    first: wanted === undefined ? {} : { resume: wanted },
+    plain: isPlainTerminal(env),
+    reflows: reflowsLines(env),
+    exitCodeOf: (reason) => SIGNALS[reason],
+  });
+  return repl.run();
+}

@@ -1,0 +1,77 @@
+/**
+ * Approval of tool calls by a person (security.md 5): one question at a time, with what exactly would run. Refuses: deciding
+ * which calls need it (app/permit.ts).
+ */
+import type { AskApproval } from "../app/permit.ts";
+import { type Allowance, type Approvals, allowanceFor, describeAllowance } from "./approvals.ts";
+import type { Question } from "./picker.ts";
+import { visible } from "./sanitize.ts";
+
+type Answer = "once" | "session" | "project" | "no";
+
+export type AskerOptions = {
+  readonly approvals: () => Approvals;
+  readonly pick: (question: Question<Answer>) => Promise<Answer | undefined>;
+  /** The person gave up the question: the run is cancelled with it. */
+  readonly cancel: () => void;
+  readonly onFailure: (message: string) => void;
+};
+
+/** Everything that would run, complete: a question must not hide what it asks for. */
+function describeCall(name: string, input: Readonly<Record<string, unknown>>): string {
+  const { argv, cwd, background } = input;
+  if (!Array.isArray(argv)) return `${name} ${visible(JSON.stringify(input)).slice(0, 2000)}`;
+  const words = argv.map((word) => {
+    const text = visible(String(word));
+    return /^[\w./:=@%+,-]+$/.test(text) ? text : JSON.stringify(text);
+  });
+  const where = typeof cwd === "string" ? `  (in ${visible(cwd)})` : "";
+  return `${name}: ${words.join(" ").slice(0, 4000)}${where}${background === true ? "  (in the background)" : ""}`;
+}
+
+function questionFor(
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+  allowance: Allowance,
+  signal: AbortSignal,
+): Question<Answer> {
+  const what = describeAllowance(allowance).slice(0, 60);
+  return {
+    message: `Allow ${describeCall(name, input)}`,
+    choices: [
+      { value: "once", label: "Yes, once" },
+      { value: "session", label: "Yes, for this session", hint: what },
+      { value: "project", label: "Yes, for this project", hint: what },
+      { value: "no", label: "No" },
+    ],
+    initial: "once",
+    signal,
+  };
+}
+
+/** The function that `openRuntime` asks. */
+export function createAsker(options: AskerOptions): AskApproval {
+  let last: Promise<unknown> = Promise.resolve();
+  const ask: AskApproval = async (name, input, _, signal) => {
+    if (signal.aborted) return { allowed: false, reason: "Cancelled." };
+    if (options.approvals().allows(name, input)) return { allowed: true };
+    const allowance = allowanceFor(name, input);
+    const answer = await options.pick(questionFor(name, input, allowance, signal));
+    if (answer === undefined && !signal.aborted) options.cancel();
+    if (answer === undefined || answer === "no") return { allowed: false, reason: "The user said no." };
+    if (answer === "session") options.approvals().forSession(allowance);
+    if (answer === "project") {
+      try {
+        await options.approvals().forProject(allowance);
+      } catch (error) {
+        options.onFailure(`not remembered: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    }
+    return { allowed: true };
+  };
+  return (name, input, entry, signal) => {
+    const turn = last.then(() => ask(name, input, entry, signal));
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}

@@ -1,0 +1,43 @@
+/** Ctrl+G: the typed text in the user's own editor. Refuses: drawing; the caller has lent the terminal. */
+import { runInteractive } from "../base/interactive.ts";
+import { findExecutable } from "../base/process.ts";
+import { UserError } from "../base/user-error.ts";
+import { writePrivateFile } from "../config/private-file.ts";
+import { readSettingsFile } from "../config/settings-file.ts";
+
+/** More than this is not taken back from an editor (bytes). */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+function editorOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const chosen = (env.VISUAL || env.EDITOR)?.trim();
+  if (chosen) return chosen.split(/\s+/);
+  const found = ["editor", "nano", "vi"].find((name) => findExecutable(name, env.PATH));
+  if (!found) throw new UserError("no editor found: set $EDITOR");
+  return [found];
+}
+
+/**
+ * The text as the editor left it, without its last line end; undefined when the editor failed.
+ * @param file of our own, outside any workspace; emptied afterwards
+ * @throws UserError when there is no editor, or the file cannot be written
+ */
+export async function editExternally(
+  text: string,
+  file: string,
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
+): Promise<string | undefined> {
+  const editor = editorOf(options.env);
+  await writePrivateFile(file, text === "" ? "" : `${text}\n`);
+  try {
+    const code = await runInteractive([...editor, file], options);
+    if (code !== 0) return undefined;
+    const read = readSettingsFile(file, MAX_BYTES);
+    if (read.kind !== "bytes") throw new UserError(`${file} cannot be read back`);
+    return new TextDecoder().decode(read.bytes).replace(/\r\n?/g, "\n").replace(/\n$/, "");
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new UserError(`the editor "${editor[0]}" cannot be started: set $EDITOR to one that can`);
+  } finally {
+    await writePrivateFile(file, "");
+  }
+}

@@ -1,0 +1,155 @@
+/** Commands that change the session: /new, /resume, /name, /model, /reasoning, /export, /cd. Only between turns. */
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { extname, resolve } from "node:path";
+import { type ExportFormat, exportSession as project } from "../session/export.ts";
+import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
+import { newTally } from "../session/read.ts";
+import { cleanTitle } from "../session/title.ts";
+import type { Repl } from "./repl.ts";
+import { sanitize, visible } from "./sanitize.ts";
+
+export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
+
+/** Sessions offered by the picker: the newest ones. */
+const MAX_LISTED = 200;
+
+export async function newSession(repl: Repl): Promise<void> {
+  await repl.open({});
+  repl.say([`new session ${visible(repl.runtime.sessionId)}`]);
+}
+
+function label(session: SessionSummary): string {
+  return session.title === "" ? session.id : session.title;
+}
+
+export async function resume(repl: Repl, words: readonly string[]): Promise<void> {
+  const dir = repl.controls.sessionDir;
+  if (dir === undefined) {
+    repl.error("sessions are not kept here (--ephemeral)");
+    return;
+  }
+  let wanted = words[0];
+  if (wanted === undefined) {
+    const others = listSessions(dir).filter((found) => found.id !== repl.runtime.sessionId);
+    if (others.length === 0) {
+      repl.say(["there is no earlier session here"]);
+      return;
+    }
+    wanted = await repl.pick({
+      message: "Go on with which session?",
+      choices: others.slice(0, MAX_LISTED).map((found) => ({
+        value: found.id,
+        label: label(found),
+        hint: `${found.updated.slice(0, 16).replace("T", " ")} ${found.model}`,
+      })),
+    });
+    if (wanted === undefined) return;
+  }
+  const id = findSession(dir, wanted);
+  if (id === repl.runtime.sessionId) {
+    repl.say(["that is this session"]);
+    return;
+  }
+  await repl.open({ resume: id });
+}
+
+export function rename(repl: Repl, _: readonly string[], rest: string): void {
+  const title = cleanTitle(rest);
+  if (title === "") repl.error("usage: /name TITLE");
+  else if (repl.runtime.sessionPath === undefined) repl.error("this session is not kept (--ephemeral)");
+  else if (repl.controls.rename(title)) repl.say([`named "${visible(title)}"`]);
+  else repl.error("the session begins with your first message: name it then");
+}
+
+export async function chooseModel(repl: Repl, words: readonly string[]): Promise<void> {
+  let [name] = words;
+  if (words.length > 1) {
+    repl.error("usage: /model PROVIDER/ID");
+    return;
+  }
+  if (name === undefined) {
+    const models = await repl.busy("asking for models", (signal) => repl.listModels(signal));
+    if (!models || models.length === 0) {
+      repl.say([`model ${visible(repl.runtime.model)}; no endpoint lists others. /model PROVIDER/ID names one`]);
+      return;
+    }
+    name = await repl.pick({
+      message: "Which model?",
+      choices: models.map((model) => ({ value: model, label: model })),
+      initial: repl.runtime.model,
+    });
+    if (name === undefined) return;
+  }
+  await repl.controls.useModel(name);
+  repl.say([`model ${visible(repl.runtime.model)}`]);
+}
+
+export async function chooseReasoning(repl: Repl, words: readonly string[]): Promise<void> {
+  const [word] = words;
+  const level =
+    word === undefined
+      ? await repl.pick({
+          message: "How much should the model think?",
+          choices: EFFORTS.map((effort) => ({ value: effort, label: effort })),
+          initial: repl.controls.reasoningEffort ?? "medium",
+        })
+      : EFFORTS.find((effort) => effort === word);
+  if (level) {
+    repl.controls.setReasoningEffort(level);
+    repl.say([`reasoning ${level}`]);
+  } else if (word !== undefined) repl.error(`there is no level "${visible(word)}": ${EFFORTS.join(", ")}`);
+}
+
+const FORMATS: Readonly<Record<string, ExportFormat>> = {
+  ".md": "markdown",
+  ".markdown": "markdown",
+  ".html": "html",
+  ".htm": "html",
+  ".json": "json",
+  ".jsonl": "jsonl",
+  ".txt": "text",
+};
+
+export async function exportSession(repl: Repl, _: readonly string[], rest: string): Promise<void> {
+  const { sessionDir, cwd } = repl.controls;
+  const { sessionId } = repl.runtime;
+  const summary = sessionDir === undefined ? undefined : summarize(sessionDir, sessionId);
+  if (!summary) {
+    repl.error("there is nothing to export yet");
+    return;
+  }
+  const path = resolve(cwd, rest === "" ? `${sessionId}.md` : rest);
+  const format = FORMATS[extname(path).toLowerCase()];
+  if (!format) {
+    repl.error(`what should ${visible(path)} be? Its name ends in .md, .html, .json, .jsonl or .txt`);
+    return;
+  }
+  if (existsSync(path)) {
+    repl.error(`${visible(path)} already exists`);
+    return;
+  }
+  const parts: string[] = [];
+  const options = { format, redact: repl.redact, cleanBlock: sanitize, cleanLine: visible, tally: newTally() };
+  for await (const part of project(summary, options)) parts.push(part);
+  await repl.writer(path)(parts.join(""));
+  repl.say([`written: ${visible(path)}`]);
+}
+
+function directoryAt(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? realpathSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function changeDirectory(repl: Repl, _: readonly string[], rest: string): Promise<void> {
+  const home = repl.home ?? "~";
+  const cwd = directoryAt(resolve(repl.controls.cwd, rest === "" ? home : rest.replace(/^~(?=\/|$)/, home)));
+  if (cwd === undefined) {
+    repl.error(`there is no directory ${visible(rest)}`);
+    return;
+  }
+  await repl.open({ cwd });
+  repl.say([`new session in ${visible(cwd)}`]);
+}

@@ -1,0 +1,143 @@
+/**
+ * Commands typed into the REPL: one table, from which parsing, help and completion come (repl.md). `when` says whether a
+ * command may run beside a turn. To add one, add a row. Refuses: what a command does in detail (slash-*.ts, repl.ts).
+ */
+import { nearestWord } from "../base/nearest.ts";
+import type { Repl } from "./repl.ts";
+import { compact, review } from "./slash-compact.ts";
+import { background, context, session, status, tokens } from "./slash-look.ts";
+import {
+  changeDirectory,
+  chooseModel,
+  chooseReasoning,
+  EFFORTS,
+  exportSession,
+  newSession,
+  rename,
+  resume,
+} from "./slash-session.ts";
+
+export type SlashCommand = {
+  readonly name: string;
+  readonly usage: string;
+  readonly help: string;
+  /** `any`: also while a turn runs. */
+  readonly when: "any" | "idle";
+  run(repl: Repl, words: readonly string[], rest: string): void | Promise<void>;
+  /** Words that may stand after it. */
+  complete?(repl: Repl, before: readonly string[]): readonly string[] | Promise<readonly string[]>;
+};
+
+export const SLASH_COMMANDS: readonly SlashCommand[] = [
+  { name: "help", usage: "", help: "commands and keys", when: "any", run: (repl) => repl.say(helpLines()) },
+  {
+    name: "bg",
+    usage: "[cancel ID]",
+    help: "background processes",
+    when: "any",
+    run: background,
+    complete: (repl, before) =>
+      before[1] === "cancel" ? repl.controls.background.list().map((process) => process.id) : ["cancel"],
+  },
+  {
+    name: "context",
+    usage: "[review approve|reject]",
+    help: "instruction files and the room that is left",
+    when: "any",
+    run: (repl, words) => (words[0] === "review" ? review(repl, words) : context(repl, words)),
+    complete: (_, before) => (before[1] === "review" ? ["approve", "reject"] : ["review"]),
+  },
+  { name: "tokens", usage: "", help: "tokens and cost of this session", when: "any", run: tokens },
+  { name: "status", usage: "", help: "model, workspace, authority", when: "any", run: status },
+  { name: "session", usage: "", help: "this session's id and file", when: "any", run: session },
+  { name: "quit", usage: "", help: "leave (also Ctrl+D)", when: "any", run: (repl) => repl.quit() },
+  { name: "exit", usage: "", help: "the same", when: "any", run: (repl) => repl.quit() },
+  { name: "new", usage: "", help: "start a new session", when: "idle", run: newSession },
+  {
+    name: "resume",
+    usage: "[ID]",
+    help: "go on with an earlier session",
+    when: "idle",
+    run: resume,
+    complete: (repl) => repl.sessionIds(),
+  },
+  { name: "name", usage: "TITLE", help: "give this session a title", when: "idle", run: rename },
+  {
+    name: "model",
+    usage: "[PROVIDER/ID]",
+    help: "another model, same conversation",
+    when: "idle",
+    run: chooseModel,
+    complete: (repl) => repl.knownModels(),
+  },
+  {
+    name: "reasoning",
+    usage: "[LEVEL]",
+    help: "how much the model thinks",
+    when: "idle",
+    run: chooseReasoning,
+    complete: () => EFFORTS,
+  },
+  { name: "compact", usage: "[GUIDANCE]", help: "summarise the older part of the conversation", when: "idle", run: compact },
+  {
+    name: "export",
+    usage: "[FILE]",
+    help: "write this session as Markdown, HTML, JSON or text",
+    when: "idle",
+    run: exportSession,
+  },
+  { name: "cd", usage: "DIR", help: "a new session in another directory", when: "idle", run: changeDirectory },
+  { name: "clear", usage: "", help: "empty the screen and the queue", when: "idle", run: (repl) => repl.clear() },
+  { name: "undo-view", usage: "", help: "show again what /clear took away", when: "idle", run: (repl) => repl.undoClear() },
+];
+
+export type ParsedInput =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "command"; readonly command: SlashCommand; readonly words: readonly string[]; readonly rest: string }
+  | { readonly kind: "unknown"; readonly name: string; readonly near: string | undefined };
+
+/**
+ * What was typed: a command (`/name` or `:name`, one line), or text. `//text` is the text `/text`. A path such as `/usr/bin`
+ * is text.
+ */
+export function parseInput(typed: string): ParsedInput {
+  if (typed.startsWith("//")) return { kind: "text", text: typed.slice(1) };
+  const match = /^[/:]([a-zA-Z][\w-]*)(?:[ \t]+([^\n]*))?$/.exec(typed.trimEnd());
+  if (!match) return { kind: "text", text: typed };
+  const name = (match[1] ?? "").toLowerCase();
+  const command = SLASH_COMMANDS.find((known) => known.name === name);
+  const rest = (match[2] ?? "").trim();
+  if (command) return { kind: "command", command, rest, words: rest.split(/\s+/).filter((word) => word !== "") };
+  return {
+    kind: "unknown",
+    name,
+    near: nearestWord(
+      name,
+      SLASH_COMMANDS.map((known) => known.name),
+    ),
+  };
+}
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ["Enter", "send; while something runs: queue"],
+  ["Shift+Enter, Ctrl+J, \\ Enter", "a new line"],
+  ["Ctrl+T", "Enter queues steering or a follow-up"],
+  ["Esc", "cancel the run"],
+  ["Ctrl+C", "clear the text, else cancel, else quit"],
+  ["Up, Down, Ctrl+R", "history"],
+  ["Tab", "complete commands, @paths, sessions, models"],
+  ["Ctrl+G", "write in $EDITOR"],
+  ["Ctrl+Z", "suspend"],
+  ["Ctrl+D", "quit, when nothing is typed"],
+];
+
+/** What `/help` says. */
+export function helpLines(): string[] {
+  const rows: (readonly [string, string])[] = SLASH_COMMANDS.map(({ name, usage, help, when }) => [
+    `/${name}${usage === "" ? "" : ` ${usage}`}`,
+    when === "any" ? `${help} (also during a run)` : help,
+  ]);
+  const width = Math.max(...[...rows, ...KEYS].map(([left]) => left.length));
+  const line = ([left, right]: readonly [string, string]): string => `  ${left.padEnd(width)}  ${right}`;
+  return ["Commands (: works like /; // sends a text that begins with /)", ...rows.map(line), "Keys", ...KEYS.map(line)];
+}

@@ -1,0 +1,21 @@
+/** What the environment tells of the terminal. Refuses: asking it. */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** No cursor movement at all: lines only. */
+export function isPlainTerminal(env: Environment): boolean {
+  return env.TERM === undefined || env.TERM === "" || env.TERM === "dumb";
+}
+
+const REFLOWING = /^(?:tmux|xterm-kitty|xterm-ghostty|alacritty|foot|wezterm|contour)/;
+
+/**
+ * Whether the terminal wraps long lines anew when its width changes. Where nothing is known it is taken for one that does not:
+ * the mistake leaves a row too many, the other one takes a settled row away.
+ */
+export function reflowsLines(env: Environment): boolean {
+  if (env.TMUX || env.VTE_VERSION || env.KITTY_WINDOW_ID || env.WT_SESSION || env.KONSOLE_VERSION) return true;
+  if (env.ALACRITTY_WINDOW_ID || env.WEZTERM_PANE || env.GHOSTTY_RESOURCES_DIR) return true;
+  const program = env.TERM_PROGRAM ?? "";
+  return /^(?:iTerm\.app|Apple_Terminal|vscode|WezTerm|ghostty|tmux|rio)$/.test(program) || REFLOWING.test(env.TERM ?? "");
+}
