@@ -1,5 +1,6 @@
 /**
- * A stdio MCP server with the manners a test asks for: `bun fake-server.ts '{"tools": [...], "junk": true, …}'`. Speaks raw
+ * A stdio MCP server with the manners a test asks for: `bun fake-server.ts '{"tools": [...], "junk": true, …}'`
+ * (or `@FILE`). Speaks raw
  * JSON lines, so that it can also speak them wrongly. Every message it gets is appended to `log`. Refuses: being right by accident.
  */
 import { appendFileSync } from "node:fs";
@@ -144,4 +145,7 @@ function main(manners: Manners): void {
   });
 }
 
-if (import.meta.main) main(JSON.parse(process.argv[2] ?? "{}") as Manners);
+if (import.meta.main) {
+  const given = process.argv[2] ?? "{}";
+  main(JSON.parse(given.startsWith("@") ? await Bun.file(given.slice(1)).text() : given) as Manners);
+}
