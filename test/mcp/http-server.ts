@@ -1,0 +1,111 @@
+/**
+ * A Streamable HTTP MCP server inside the test, with sessions that can be made to expire and streams that stop. Raw JSON, no SDK.
+ * Refuses: anything but POST, GET and DELETE on /mcp.
+ */
+
+type Message = { readonly id?: number | string; readonly method?: string; readonly params?: Record<string, unknown> };
+
+export type HttpManners = {
+  /** What an expired session's id is answered with; every id is expired from `expire()` on. */
+  readonly expiredStatus?: number;
+  /** New sessions expire at once, too. */
+  readonly alwaysExpired?: boolean;
+  /** tools/call begins an event stream and says nothing more. */
+  readonly silentCall?: boolean;
+  /** Answers everything with this status. */
+  readonly status?: number;
+  /** Only the older transport: POST to /mcp is 405, GET gives an endpoint. */
+  readonly older?: boolean;
+};
+
+export type FakeHttp = AsyncDisposable & {
+  readonly url: string;
+  /** Method and session of every message, in order: `initialize -`, `tools/call s1`. */
+  readonly seen: string[];
+  readonly headers: Headers[];
+  expire(): void;
+  /** Resolves with the first request whose client has gone away. */
+  readonly left: Promise<void>;
+};
+
+export function startHttp(manners: HttpManners = {}): FakeHttp {
+  const seen: string[] = [];
+  const headers: Headers[] = [];
+  const live = new Set<string>();
+  const left = Promise.withResolvers<void>();
+  let sessions = 0;
+  let older: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const bytes = new TextEncoder();
+  const reply = (message: Message): object | undefined => {
+    const { id, method, params } = message;
+    if (id === undefined) return undefined;
+    const answer = (result: unknown): object => ({ jsonrpc: "2.0", id, result });
+    if (method === "initialize") {
+      const serverInfo = { name: "http", version: "1.0.0" };
+      return answer({ protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo });
+    }
+    if (method === "tools/list") return answer({ tools: [{ name: "echo", inputSchema: { type: "object" } }] });
+    if (method === "tools/call") return answer({ content: [{ type: "text", text: JSON.stringify(params?.arguments) }] });
+    return { jsonrpc: "2.0", id, error: { code: -32601, message: "Method not found" } };
+  };
+  const stream = (onStart: (controller: ReadableStreamDefaultController<Uint8Array>) => void): Response =>
+    new Response(new ReadableStream<Uint8Array>({ start: onStart, cancel: () => left.resolve() }), {
+      headers: { "content-type": "text/event-stream" },
+    });
+  const viaOlder = async (request: Request): Promise<Response> => {
+    const path = new URL(request.url).pathname;
+    if (request.method === "GET") {
+      return stream((controller) => {
+        older = controller;
+        controller.enqueue(bytes.encode("event: endpoint\ndata: /messages\n\n"));
+      });
+    }
+    if (path !== "/messages") return new Response("no", { status: 405 });
+    const message = (await request.json()) as Message;
+    seen.push(`${message.method} older`);
+    const answer = reply(message);
+    if (answer) older?.enqueue(bytes.encode(`event: message\ndata: ${JSON.stringify(answer)}\n\n`));
+    return new Response(null, { status: 202 });
+  };
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    async fetch(request) {
+      headers.push(request.headers);
+      if (manners.status) return new Response("no", { status: manners.status });
+      if (manners.older) return viaOlder(request);
+      const session = request.headers.get("mcp-session-id");
+      if (request.method === "GET") return new Response(null, { status: 405 });
+      if (request.method === "DELETE") {
+        seen.push(`DELETE ${session}`);
+        return new Response(null, { status: 200 });
+      }
+      const message = (await request.json()) as Message;
+      seen.push(`${message.method} ${session ?? "-"}`);
+      if (message.method === "initialize") {
+        const made = `s${++sessions}`;
+        if (!manners.alwaysExpired || sessions === 1) live.add(made);
+        return Response.json(reply(message), { headers: { "mcp-session-id": made } });
+      }
+      const known = session !== null && live.has(session);
+      // The notification that ends the handshake is let through, so that the handshake is whole.
+      if (!known && message.id !== undefined) return new Response("gone", { status: manners.expiredStatus ?? 404 });
+      if (message.method === "tools/call" && manners.silentCall) {
+        return stream((controller) => controller.enqueue(bytes.encode(": hello\n\n")));
+      }
+      const answer = reply(message);
+      return answer ? Response.json(answer) : new Response(null, { status: 202 });
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}/mcp`,
+    seen,
+    headers,
+    expire: () => live.clear(),
+    left: left.promise,
+    async [Symbol.asyncDispose]() {
+      await server.stop(true);
+    },
+  };
+}
