@@ -23,8 +23,10 @@ export async function compile(entry: string, outfile: string, more: Omit<Compila
     const wanted: Compilation = { entry, outfile: made, ...more };
     const code = await run([process.execPath, join(root, "scripts", "compile.ts"), JSON.stringify(wanted)], { quiet: true });
     if (code !== 0) throw new Error(`${entry} does not build`);
-    await chmod(made, 0o755);
-    await rename(made, outfile);
+    // Bun names programs for Windows itself.
+    const named = more.target?.includes("windows") ? `${made}.exe` : made;
+    await chmod(named, 0o755);
+    await rename(named, outfile);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -67,6 +69,7 @@ export async function build(
     readonly force?: boolean;
     readonly outfile?: string;
     readonly target?: Bun.Build.CompileTarget;
+    readonly runtime?: string;
     readonly order?: readonly string[];
   } = {},
 ): Promise<Built> {
@@ -84,6 +87,7 @@ export async function build(
     define: { THNDRS_VERSION: JSON.stringify(version), THNDRS_COMMIT: JSON.stringify(commit) },
     order,
     ...(options.target ? { target: options.target } : {}),
+    ...(options.runtime ? { runtime: options.runtime } : {}),
   });
   await Bun.write(stamp, hash);
   return { path: outfile, fresh: true };
