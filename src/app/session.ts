@@ -59,6 +59,8 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
     };
   }
   const dir = loaded.config.sessionDir ?? join(workspace.root, ".thndrs", "sessions");
+  // A place that somebody chose may be anywhere.
+  const bounds = loaded.config.sessionDir === undefined ? { within: workspace.root } : {};
   let failure: string | undefined;
   let record: ((event: RunEvent) => void) | undefined;
   const onBroken = (message: string): void => {
@@ -82,6 +84,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
     // Lazy door: only a resumed run pays for reading.
     const { resumeSession } = await import("../session/resume.ts");
     const resumed = await resumeSession(dir, request.resume, {
+      ...bounds,
       onBroken,
       diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
     });
@@ -99,7 +102,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
   }
   const id = request.id ?? newSessionId(new Date());
   const open = async (prompt: string): Promise<SessionLog> => {
-    const log = begin(await openSessionLog({ dir, id, onBroken }));
+    const log = begin(await openSessionLog({ dir, id, onBroken, ...bounds }));
     log.append(
       sessionMeta({
         sessionId: id,

@@ -9,13 +9,15 @@ import {
   fchmodSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  realpathSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { UserError } from "../base/user-error.ts";
 import { newSessionId, sessionFile } from "./ids.ts";
 import { acquireLock, type Lock } from "./lock.ts";
@@ -42,6 +44,8 @@ export interface SessionLog {
 export type OpenLogOptions = {
   /** Absolute path of the sessions directory; created 0700 when missing. */
   readonly dir: string;
+  /** Real path that `dir` must not leave through symbolic links: a cloned repository does not say where transcripts go. */
+  readonly within?: string;
   /** Defaults to a new id. */
   readonly id?: string;
   /** True continues an existing file after its highest valid seq. */
@@ -65,6 +69,7 @@ export async function openSessionLog(options: OpenLogOptions): Promise<SessionLo
   const path = sessionFile(options.dir, id);
   let lock: Lock | undefined;
   try {
+    if (options.within !== undefined) demandWithin(options.dir, options.within);
     ensureDirectory(options.dir);
     lock = acquireLock(options.dir, id, now);
     const { fd, lastSeq } = options.resume === true ? openExisting(path, id) : { fd: createFile(path, id), lastSeq: -1 };
@@ -209,6 +214,17 @@ function writeWhole(fd: number, line: string): void {
     const count = writeSync(fd, bytes, written, bytes.length - written);
     if (count <= 0) throw new Error("the file system accepted no more bytes");
     written += count;
+  }
+}
+
+/** @throws Error when the part of `dir` that exists already leads out of `root`. */
+function demandWithin(dir: string, root: string): void {
+  let existing = dir;
+  // A dangling link exists too: what it names would be made on its other side.
+  while (lstatSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing);
+  const real = realpathSync(existing);
+  if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
+    throw new Error("the sessions directory is a link that leads out of the workspace; name another with --session-dir");
   }
 }
 

@@ -8,6 +8,8 @@ import { type Conversation, readConversation } from "./replay.ts";
 
 export type ResumeOptions = {
   /** As `openSessionLog`'s. */
+  readonly within?: string;
+  /** As `openSessionLog`'s. */
   readonly onBroken: (message: string) => void;
   /** Told once about skipped lines, open calls and records of a newer program. */
   readonly diagnose: (diagnostic: Diagnostic) => void;
@@ -23,8 +25,15 @@ export type Resumed = Conversation & { readonly id: string; readonly log: Sessio
  */
 export async function resumeSession(dir: string, wanted: string, options: ResumeOptions): Promise<Resumed> {
   const id = findSession(dir, wanted);
-  const { onBroken, now, signal, diagnose } = options;
-  const log = await openSessionLog({ dir, id, resume: true, onBroken, ...(now === undefined ? {} : { now }) });
+  const { onBroken, now, signal, diagnose, within } = options;
+  const log = await openSessionLog({
+    dir,
+    id,
+    resume: true,
+    onBroken,
+    ...(now === undefined ? {} : { now }),
+    ...(within === undefined ? {} : { within }),
+  });
   try {
     const tally = newTally();
     const conversation = await readConversation(log.path, tally, signal);

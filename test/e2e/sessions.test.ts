@@ -1,7 +1,7 @@
 /** The sessions log and its commands through the binary: secrets, modes, odd places, full disks, closed pipes. */
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModel, TEST_KEY } from "../support/model.ts";
 import { runThndrs, startThndrs } from "../support/run.ts";
@@ -86,6 +86,20 @@ test("J14 a workspace with spaces, quotes and non-ASCII letters", async () => {
 });
 
 const LOST = "warning: This session is not being saved from here on";
+
+for (const target of ["../outside", "../missing"]) {
+  test(`J13 a sessions directory that leads out of the workspace (${target}) is not written through`, async () => {
+    await using dir = await tempDir({ "ws/.git/HEAD": "ref: refs/heads/main\n", "outside/notes.txt": "x" });
+    mkdirSync(dir.at("ws", ".thndrs"));
+    symlinkSync(join("..", target), dir.at("ws", ".thndrs", "sessions"));
+    await using model = await startModel([{ text: "answer" }]);
+    const result = await runThndrs({ args: ["-p", "hi"], cwd: dir.at("ws"), env: model.env });
+    expect(result).toMatchObject({ code: 0, stdout: "answer\n" });
+    expect(result.stderr).toContain("not being saved");
+    expect(readdirSync(dir.path).sort()).toEqual(["outside", "ws"]);
+    expect(readdirSync(dir.at("outside"))).toEqual(["notes.txt"]);
+  });
+}
 
 for (const promised of [false, true]) {
   test(`J14 a read-only sessions directory: one warning, the run goes on, exit ${promised ? "1 where the log was promised" : "0"}`, async () => {
