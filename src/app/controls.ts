@@ -31,7 +31,7 @@ export interface Controls {
   /** Where sessions are kept; undefined when ephemeral. */
   readonly sessionDir: string | undefined;
   /** Where the user's own settings and state are. */
-  readonly homes: { readonly config?: string; readonly state?: string };
+  readonly homes: { readonly user?: string; readonly config?: string; readonly state?: string };
   readonly authority: Authority;
   readonly approval: Approval;
   readonly provider: Provider["name"];
@@ -40,7 +40,7 @@ export interface Controls {
   /** Another model from the next request on; the conversation stays. Throws UserError when it cannot be used. */
   useModel(name: string): Promise<void>;
   /** Records a new title; false when there is no log yet, or none at all. */
-  rename(title: string): boolean;
+  retitle(title: string): boolean;
   readonly messages: readonly Message[];
   /** Resolves when the instructions that apply from the start are known. */
   discovered(): Promise<void>;
@@ -97,7 +97,7 @@ export function createControls(parts: ControlParts): Controls {
     async useModel(name) {
       active.use(await parts.openOther(name));
     },
-    rename: (title) => conversation.rename(title),
+    retitle: (title) => conversation.retitle(title),
     get messages() {
       return conversation.messages;
     },

@@ -132,7 +132,7 @@ export class Conversation implements Runtime {
     return this.#messages;
   }
   /** Records a new title; false while there is no log. */
-  rename(title: string): boolean {
+  retitle(title: string): boolean {
     if (!this.#log?.healthy) return false;
     this.#parts.emit({ type: "session_renamed", title });
     return true;

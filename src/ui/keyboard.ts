@@ -93,8 +93,10 @@ class TerminalKeyboard implements Keyboard {
 
   close(): void {
     if (this.#closed) return;
-    this.#stop();
     this.#closed = true;
+    // Also while it is lent: whoever has it will not tidy up any more.
+    this.#reading = true;
+    this.#stop();
     process.stdin.unref();
   }
 

@@ -53,11 +53,11 @@ export async function resume(repl: Repl, words: readonly string[]): Promise<void
   await repl.open({ resume: id });
 }
 
-export function rename(repl: Repl, _: readonly string[], rest: string): void {
+export function nameSession(repl: Repl, _: readonly string[], rest: string): void {
   const title = cleanTitle(rest);
   if (title === "") repl.error("usage: /name TITLE");
   else if (repl.runtime.sessionPath === undefined) repl.error("this session is not kept (--ephemeral)");
-  else if (repl.controls.rename(title)) repl.say([`named "${visible(title)}"`]);
+  else if (repl.controls.retitle(title)) repl.say([`named "${visible(title)}"`]);
   else repl.error("the session begins with your first message: name it then");
 }
 

@@ -12,8 +12,8 @@ import {
   chooseReasoning,
   EFFORTS,
   exportSession,
+  nameSession,
   newSession,
-  rename,
   resume,
 } from "./slash-session.ts";
 
@@ -61,7 +61,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     run: resume,
     complete: (repl) => repl.sessionIds(),
   },
-  { name: "name", usage: "TITLE", help: "give this session a title", when: "idle", run: rename },
+  { name: "name", usage: "TITLE", help: "give this session a title", when: "idle", run: nameSession },
   {
     name: "model",
     usage: "[PROVIDER/ID]",
@@ -135,9 +135,9 @@ const KEYS: readonly (readonly [string, string])[] = [
 export function helpLines(): string[] {
   const rows: (readonly [string, string])[] = SLASH_COMMANDS.map(({ name, usage, help, when }) => [
     `/${name}${usage === "" ? "" : ` ${usage}`}`,
-    when === "any" ? `${help} (also during a run)` : help,
+    when === "any" ? help : `${help} *`,
   ]);
   const width = Math.max(...[...rows, ...KEYS].map(([left]) => left.length));
   const line = ([left, right]: readonly [string, string]): string => `  ${left.padEnd(width)}  ${right}`;
-  return ["Commands (: works like /; // sends a text that begins with /)", ...rows.map(line), "Keys", ...KEYS.map(line)];
+  return ["Commands (: works like /, // sends text; * waits for the run's end)", ...rows.map(line), "Keys", ...KEYS.map(line)];
 }

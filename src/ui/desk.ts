@@ -1,0 +1,118 @@
+/**
+ * The conversation on the desk: the one that is open now, what belongs to it (history, allowances, room in the context), and
+ * putting another in its place. Refuses: turns, input.
+ */
+import { join } from "node:path";
+import type { OpenedRuntime } from "../app/open.ts";
+import type { RunEvent } from "../types/event.ts";
+import { type Approvals, openApprovals } from "./approvals.ts";
+import { type History, openHistory } from "./history.ts";
+import { showTail } from "./resumed-tail.ts";
+import { visible } from "./sanitize.ts";
+import type { Style } from "./style.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** What the next conversation goes on with; `{}` is a new one. */
+export type Change = { readonly resume?: string; readonly cwd?: string };
+
+export type DeskOptions = {
+  readonly open: (change: Change) => Promise<OpenedRuntime>;
+  readonly transcript: Transcript;
+  readonly style: Style;
+  readonly onChange: () => void;
+};
+
+export class Desk {
+  readonly #options: DeskOptions;
+  #opened: OpenedRuntime | undefined;
+  #unsubscribe: () => void = () => undefined;
+  #introduced = false;
+  /** Turns that have ended in the conversation since it was put here. */
+  turns = 0;
+  /** Share of the input that is left; undefined before the first request. */
+  contextLeft: number | undefined;
+  approvals: Approvals = openApprovals(undefined, "");
+  history: History;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+    this.history = openHistory(
+      undefined,
+      (text) => text,
+      () => undefined,
+    );
+  }
+
+  /** Undefined before the first one was opened. */
+  get current(): OpenedRuntime | undefined {
+    return this.#opened;
+  }
+
+  get opened(): OpenedRuntime {
+    if (!this.#opened) throw new Error("the conversation is not open yet");
+    return this.#opened;
+  }
+
+  /** @throws UserError when it cannot be opened */
+  async openFirst(change: Change): Promise<void> {
+    this.#attach(await this.#options.open(change));
+  }
+
+  /** Closes the conversation and opens another; when that fails this one is opened again. */
+  async replace(change: Change): Promise<void> {
+    const { runtime } = this.opened;
+    this.#unsubscribe();
+    await runtime.close();
+    const back = this.turns > 0 && runtime.sessionPath !== undefined ? { resume: runtime.sessionId } : {};
+    try {
+      this.#attach(await this.#options.open(change));
+    } catch (error) {
+      this.#attach(await this.#options.open(back));
+      this.#introduced = true;
+      throw error;
+    }
+    await this.introduce(change.resume !== undefined);
+  }
+
+  /** The startup display (C14), once the instructions are there; then the tail of a resumed session. */
+  async introduce(resumed: boolean): Promise<void> {
+    const { transcript, style } = this.#options;
+    const { controls, inventory } = this.opened;
+    await controls.discovered();
+    this.#introduced = true;
+    transcript.say(inventory().map((line) => style.dim(visible(line))));
+    if (resumed) showTail(controls.messages, transcript, style);
+    else transcript.say([""]);
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe();
+    await this.opened.runtime.close();
+    await this.history.settled();
+  }
+
+  #attach(opened: OpenedRuntime): void {
+    const { transcript } = this.#options;
+    this.#opened = opened;
+    this.turns = 0;
+    this.#introduced = false;
+    this.contextLeft = undefined;
+    const { homes } = opened.controls;
+    this.approvals = openApprovals(homes.config && join(homes.config, "approvals.json"), opened.runtime.workspace);
+    this.history = openHistory(homes.state && join(homes.state, "history"), opened.redact, (message) =>
+      transcript.error(message),
+    );
+    this.#unsubscribe = opened.runtime.subscribe((event) => this.#event(event));
+  }
+
+  #event(event: RunEvent): void {
+    // What was said before the startup display is part of it.
+    if (event.type === "diagnostic" && !this.#introduced) return;
+    this.#options.transcript.event(event);
+    if (event.type === "request_started" || event.type === "usage" || event.type === "turn_finished") {
+      const { used, available } = this.opened.controls.windowUse();
+      this.contextLeft = Math.max(0, 1 - used / Math.max(1, available));
+    }
+    this.#options.onChange();
+  }
+}

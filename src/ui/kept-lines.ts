@@ -1,0 +1,26 @@
+/** The last settled lines, so that what `/clear` took from the screen can be shown again. Bounded. Refuses: everything older. */
+
+const KEPT_LINES = 400;
+
+export class KeptLines {
+  #lines: string[] = [];
+  #cleared: readonly string[] = [];
+
+  add(lines: readonly string[]): void {
+    for (const line of lines) this.#lines.push(line);
+    if (this.#lines.length > 2 * KEPT_LINES) this.#lines = this.#lines.slice(-KEPT_LINES);
+  }
+
+  /** The screen was emptied. */
+  clear(): void {
+    this.#cleared = this.#lines.slice(-KEPT_LINES);
+    this.#lines = [];
+  }
+
+  /** What was last cleared, once. */
+  takeCleared(): readonly string[] {
+    const lines = this.#cleared;
+    this.#cleared = [];
+    return lines;
+  }
+}

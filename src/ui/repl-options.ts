@@ -1,0 +1,25 @@
+/** What the REPL is handed by the door that opens it (cli/repl.ts). Refuses: behaviour. */
+import type { OpenedRuntime } from "../app/open.ts";
+import type { AskApproval } from "../app/permit.ts";
+import type { ExitCode } from "../base/user-error.ts";
+import type { Change } from "./desk.ts";
+import type { Output } from "./output.ts";
+
+export type ReplOptions = {
+  readonly output: Output;
+  readonly env: Readonly<Record<string, string>>;
+  /** Aborted by a signal or a bug; its reason says which. */
+  readonly signal: AbortSignal;
+  /** Opens a conversation; `{}` is a new one. */
+  readonly open: (change: Change, ask: AskApproval) => Promise<OpenedRuntime>;
+  /** Asks the configured endpoints what they serve. */
+  readonly listModels: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** Models that can be named without asking anybody. */
+  readonly knownModels: () => readonly string[];
+  readonly firstPrompt: string;
+  /** What the first conversation goes on with. */
+  readonly first: Change;
+  readonly plain: boolean;
+  readonly reflows: boolean;
+  readonly exitCodeOf: (reason: string) => ExitCode | undefined;
+};
