@@ -3,19 +3,27 @@
  * log holds. Never runs anything: open calls get one synthetic result. Refuses: instruction text (the context engine
  * delivers what is on disk now), foreign records.
  */
-import type { AssistantMessage, Message, ToolCall, ToolMessage, Usage } from "../types/message.ts";
+import type { Message, ToolMessage, Usage } from "../types/message.ts";
 import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
 import type { CompactionRecord, ReadRecord, StoredRecord } from "./records.ts";
+import {
+  type Call,
+  capped,
+  type Entry,
+  NO_OUTPUT,
+  type ResponseEntry,
+  sizeOf,
+  summaryText,
+  toMessages,
+  wellFormed,
+} from "./replay-entries.ts";
 import { cleanTitle } from "./title.ts";
 import { addUsage, usageOf } from "./totals.ts";
 
-export const OUTCOME_UNKNOWN =
-  "outcome unknown: the program stopped before this call's result was recorded. Check side effects before doing it again.";
-export const NO_OUTPUT = "(no output)";
-const MAX_RESULT_CHARACTERS = 256 * 1024;
 const GO_ON = "Continue.";
-export const CUT_MARK = "[This answer was cut off.]";
+/** More of a conversation than this fits no model: the oldest turns are left out, so that a log of any size can be gone on with. */
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 export type Conversation = {
   readonly messages: readonly Message[];
@@ -34,33 +42,12 @@ export type Conversation = {
   readonly openCalls: readonly string[];
   /** Results that belong to no call; they are left out. */
   readonly orphanResults: number;
+  /** Messages of the oldest turns that were left out because the conversation is larger than any model's context. */
+  readonly leftOut: number;
   /** The compaction in force, if any, and one still waiting for its review. */
   readonly compaction?: CompactionRecord;
   readonly pendingCompaction?: CompactionRecord;
 };
-
-type Call = { readonly callId: string; readonly call: ToolCall; readonly turnId: string; result?: ToolMessage };
-type UserEntry = {
-  readonly kind: "user";
-  readonly seq: number;
-  readonly text: string;
-  readonly steering: boolean;
-  readonly request: number | undefined;
-};
-type ResponseEntry = {
-  readonly kind: "response";
-  readonly seq: number;
-  readonly turnId: string;
-  readonly request: number | undefined;
-  text: string | undefined;
-  partial: boolean;
-  reasoning: string;
-  readonly calls: Call[];
-  finished: number;
-  /** A usage record closed it: what follows is the next response. */
-  closed: boolean;
-};
-type Entry = UserEntry | ResponseEntry;
 
 /** Reads and rebuilds in one go. `tally` counts what had to be skipped. */
 export async function readConversation(path: string, tally: Tally, signal?: AbortSignal): Promise<Conversation> {
@@ -87,6 +74,10 @@ class ConversationBuilder {
   readonly #compactions = new Map<string, { record: CompactionRecord; readonly seq: number }>();
   readonly #changed = new Set<string>();
   readonly #requests = new Set<string>();
+  #held = 0;
+  #waiting = 0;
+  #leftOut = 0;
+  #orphans = 0;
   #usage: Usage = {};
   #usageRecords = 0;
   #turns = 0;
@@ -99,9 +90,10 @@ class ConversationBuilder {
   add(read: ReadRecord): void {
     if (!read.known) return;
     const record = read.record;
+    if (this.#held > MAX_CHARACTERS) this.#leaveOut();
     switch (record.type) {
       case "user":
-        this.#firstPrompt ||= record.text;
+        this.#firstPrompt ||= record.text.slice(0, 16_384);
         this.#noteTurn(record.turn_id);
         this.#addUser(record.seq, record.text, false, undefined);
         break;
@@ -112,12 +104,14 @@ class ConversationBuilder {
       case "assistant_finished": {
         const response = this.#responseFor(record, (last) => last.text === undefined);
         response.text = record.text;
+        this.#held += record.text.length;
         response.partial = record.partial === true;
         break;
       }
       case "reasoning_finished": {
         const response = this.#responseFor(record, (last) => last.reasoning === "" || last.request !== undefined);
         response.reasoning += (response.reasoning === "" ? "" : "\n\n") + record.text;
+        this.#held += record.text.length;
         break;
       }
       case "tool_started":
@@ -166,7 +160,7 @@ class ConversationBuilder {
     }
     for (const { record, seq } of summaries) push(seq, { role: "user", text: summaryText(record.summary) });
     const inForce = active.at(-1)?.record;
-    let orphanResults = 0;
+    let orphanResults = this.#orphans;
     for (const waiting of this.#early.values()) orphanResults += waiting.length;
     return {
       messages,
@@ -180,9 +174,26 @@ class ConversationBuilder {
       changedFiles: [...this.#changed],
       openCalls,
       orphanResults,
+      leftOut: this.#leftOut,
       ...(inForce === undefined ? {} : { compaction: inForce }),
       ...(pending === undefined ? {} : { pendingCompaction: pending }),
     };
+  }
+
+  /** The oldest quarter goes; of a turn that is cut in the middle the question stays. */
+  #leaveOut(): void {
+    let count = 0;
+    let question: Entry | undefined;
+    while (count < this.#entries.length - 1 && this.#held > MAX_CHARACTERS * 0.75) {
+      const entry = this.#entries[count++];
+      if (entry === undefined) break;
+      if (entry.kind === "user") question = entry;
+      this.#held -= sizeOf(entry);
+    }
+    const kept = question !== undefined && this.#entries[count]?.kind !== "user" ? [question] : [];
+    for (const entry of kept) this.#held += sizeOf(entry);
+    this.#entries.splice(0, count, ...kept);
+    this.#leftOut += count - kept.length;
   }
 
   /** Turn ids go on after the highest number used, also where a damaged line took its `user` record with it. */
@@ -198,6 +209,7 @@ class ConversationBuilder {
     // Steering may be logged both as queued input and as user text: it reached the model once.
     if (last?.kind === "user" && last.text === text && last.steering !== steering) return;
     this.#entries.push({ kind: "user", seq, text, steering, request });
+    this.#held += text.length;
   }
 
   /** The response a record belongs to: by request number where it is recorded, else by order. */
@@ -248,11 +260,15 @@ class ConversationBuilder {
       call: { id, name: record.name.toWellFormed(), arguments: JSON.stringify(wellFormed(record.arguments)) },
     };
     response.calls.push(call);
+    this.#held += call.call.arguments.length;
     const waiting = this.#early.get(record.call_id);
     const early = waiting?.findIndex((entry) => entry.turnId === record.turn_id) ?? -1;
     if (waiting !== undefined && early !== -1) {
       const [found] = waiting.splice(early, 1);
-      if (found !== undefined) call.result = { ...found.result, callId: id, name: call.call.name };
+      if (found === undefined) return;
+      call.result = { ...found.result, callId: id, name: call.call.name };
+      this.#waiting -= found.result.text.length;
+      this.#held += found.result.text.length;
       return;
     }
     const list = this.#open.get(record.call_id);
@@ -268,13 +284,19 @@ class ConversationBuilder {
     const sameTurn = open.findIndex((call) => call.turnId === record.turn_id);
     const index = sameTurn === -1 ? open.length - 1 : sameTurn;
     const [call] = index === -1 ? [] : open.splice(index, 1);
+    if (call === undefined && this.#waiting + shown.length > MAX_CHARACTERS) {
+      this.#orphans++;
+      return;
+    }
     if (call === undefined) {
+      this.#waiting += shown.length;
       const waiting = this.#early.get(record.call_id) ?? [];
       waiting.push({ turnId: record.turn_id, result });
       this.#early.set(record.call_id, waiting);
       return;
     }
     call.result = { ...result, callId: call.call.id, name: call.call.name };
+    this.#held += shown.length;
     const owner = this.#entries.findLast((entry) => entry.kind === "response" && entry.calls.includes(call));
     if (owner?.kind === "response") owner.finished++;
   }
@@ -347,44 +369,4 @@ class ConversationBuilder {
     this.#usedIds.add(unique);
     return unique;
   }
-}
-
-/** What the model sees instead of the records a compaction covers. */
-export function summaryText(summary: string): string {
-  const text = summary.toWellFormed().trim();
-  // Our own summaries carry their element; it is what the model saw.
-  return text.startsWith("<conversation_summary>") ? text : `<conversation_summary>\n${text}\n</conversation_summary>`;
-}
-
-function toMessages(entry: ResponseEntry, openCalls: string[]): Message[] {
-  const text = (entry.text ?? "").toWellFormed();
-  const said = text.trim() === "" ? "" : entry.partial ? `${text}\n\n${CUT_MARK}` : text;
-  const reasoning = entry.reasoning.toWellFormed();
-  // Reasoning alone is no message: every wire refuses an assistant turn without text and calls.
-  if (said === "" && entry.calls.length === 0) return [];
-  const assistant: AssistantMessage = {
-    role: "assistant",
-    text: said,
-    ...(reasoning.trim() === "" ? {} : { reasoning }),
-    calls: entry.calls.map(({ call }) => call),
-  };
-  const results = entry.calls.map(({ call, result }): ToolMessage => {
-    if (result !== undefined) return result;
-    openCalls.push(call.id);
-    return { role: "tool", callId: call.id, name: call.name, text: OUTCOME_UNKNOWN, failed: true };
-  });
-  return [assistant, ...results];
-}
-
-/** Our tools stay far below this; a hand-made or foreign log must not fill a whole context with one result (J12). */
-function capped(text: string): string {
-  if (text.length <= MAX_RESULT_CHARACTERS) return text;
-  return `${text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed()}\n[result cut on resume: ${MAX_RESULT_CHARACTERS} of ${text.length} characters]`;
-}
-
-function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]));
 }

@@ -46,6 +46,8 @@ export async function resumeSession(dir: string, wanted: string, options: Resume
       );
     const open = conversation.openCalls.length;
     if (open > 0) warn(`session ${id}: ${open} tool call${open === 1 ? "" : "s"} had no recorded result; not run again`);
+    const { leftOut } = conversation;
+    if (leftOut > 0) warn(`session ${id}: too long for any model; its oldest part (${leftOut} messages) is left out`);
     if (tally.records === 0) throw new UserError(`Session ${id} holds no readable record.`, EXIT.usage);
     return { ...conversation, id, log };
   } catch (error) {

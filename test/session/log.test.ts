@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSessionId, openSessionLog, type SessionLog } from "../../src/session/log.ts";
 import { newTally, readRecords } from "../../src/session/read.ts";
@@ -169,6 +169,26 @@ test("J13 a session file that is a link is not opened", async () => {
   symlinkSync(temp.at("outside.jsonl"), temp.at("s", "session-1.jsonl"));
   expect(open(temp.at("s"), { id: "session-1", resume: true })).rejects.toThrow("No such session");
   expect(readFileSync(temp.at("outside.jsonl"), "utf8").split("\n")).toHaveLength(2);
+});
+
+test("J13 a directory that links out of its bounds is not written through; one inside is", async () => {
+  await using temp = await tempDir({ "ws/data/x": "", "outside/x": "" });
+  mkdirSync(temp.at("ws", ".thndrs"));
+  for (const [target, kept] of [
+    ["../../outside", false],
+    ["../../nowhere", false],
+    ["../data", true],
+  ] as const) {
+    const dir = temp.at("ws", ".thndrs", "sessions");
+    symlinkSync(target, dir);
+    const told: string[] = [];
+    const log = await open(dir, { within: temp.at("ws"), onBroken: (message) => void told.push(message) });
+    expect([target, log.healthy, told.length]).toEqual([target, kept, kept ? 0 : 1]);
+    log.close();
+    unlinkSync(dir);
+  }
+  expect(readdirSync(temp.path).sort()).toEqual(["outside", "ws"]);
+  expect(readdirSync(temp.at("outside"))).toEqual(["x"]);
 });
 
 test("an existing session is never overwritten by a new one", async () => {

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { classify } from "../../src/session/record-schemas.ts";
 import type { ReadRecord } from "../../src/session/records.ts";
-import { type Conversation, NO_OUTPUT, OUTCOME_UNKNOWN, rebuildConversation, summaryText } from "../../src/session/replay.ts";
+import { type Conversation, rebuildConversation } from "../../src/session/replay.ts";
+import { NO_OUTPUT, OUTCOME_UNKNOWN, summaryText } from "../../src/session/replay-entries.ts";
 import { resumeSession } from "../../src/session/resume.ts";
 import type { Message } from "../../src/types/message.ts";
 import { tempDir } from "../support/temp.ts";
@@ -336,4 +337,25 @@ test("J12 a huge result is cut on resume, and says so", () => {
   const text = messages.at(-1)?.text ?? "";
   expect(text.length).toBeLessThan(300_000);
   expect(text).toEndWith("of 2000000 characters]");
+});
+
+test("J12 a conversation larger than any context loses its oldest part, stays valid and says so", () => {
+  const turn = (n: number): object[] => [
+    user(n, `question ${n}`),
+    started(n, `c${n}`),
+    finished(n, `c${n}`, `${n} `.repeat(60_000)),
+  ];
+  const many = rebuild(Array.from({ length: 400 }, (_, n) => turn(n + 1)).flat());
+  expect(many.leftOut).toBeGreaterThan(100);
+  expect(many.turns).toBe(400);
+  expect(many.messages[0]?.role).toBe("user");
+  expect(many.messages.at(-1)?.text).toStartWith("400 ");
+  expect(many.messages.reduce((sum, message) => sum + message.text.length, 0)).toBeLessThan(20_000_000);
+  // All of it in one turn: the question stays.
+  const calls = Array.from({ length: 400 }, (_, n) => [started(1, `c${n}`), finished(1, `c${n}`, `${n} `.repeat(60_000))]).flat();
+  const one = rebuild([user(1, "the question"), ...calls]);
+  expect(one.messages[0]).toMatchObject({ role: "user", text: "the question" });
+  expect(one.messages[1]?.role).toBe("assistant");
+  expect(one.leftOut).toBeGreaterThan(10);
+  expect(one.openCalls).toEqual([]);
 });
