@@ -81,7 +81,7 @@ async function open({ parsed, env, output, controller, elapsed }: Start): Promis
   try {
     if (command !== "") {
       const { runCommand } = await import("./cli/commands.ts");
-      return await runCommand(command, { words, flags, output, env, cwd, signal: controller.signal });
+      return await runCommand(command, { words, flags, output, env, cwd, signal: controller.signal, processes });
     }
     const { runDoor } = await import("./cli/run.ts");
     return await runDoor({ words, dash, flags, output, env, cwd, processes, controller, elapsed });

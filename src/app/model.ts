@@ -35,6 +35,9 @@ export type ChosenModel = {
   readonly close: () => Promise<void>;
 };
 
+/** What would help is a key: an editor may offer a way to log in. */
+export class MissingKey extends UserError {}
+
 export type ModelRequest = {
   readonly env: Readonly<Record<string, string>>;
   readonly loaded: LoadedConfig;
@@ -75,7 +78,7 @@ async function keyOf(settings: ProviderSettings, request: ModelRequest): Promise
   if (override?.withoutCredential) return undefined;
   const key = await request.credentials.lookup(settings.name, settings.apiKeyEnv ?? null);
   if (key !== undefined || !needsKey(settings, request.loaded)) return key;
-  throw new UserError(
+  throw new MissingKey(
     `no API key for ${settings.name}.\nLooked for: the variable ${settings.apiKeyEnv} and a key stored by "thndrs login ${settings.name}".\nSet ${settings.apiKeyEnv}, run thndrs login ${settings.name}, or play a recording with --replay FILE.`,
   );
 }
@@ -101,6 +104,7 @@ async function chooseFrom(
   const { model } = request.loaded.config;
   const names = model === undefined ? await credited(providers, request) : new Set<string>();
   const choice = chooseModel({ model, providers, hasCredential: (settings) => names.has(settings.name) });
+  if (!choice.ok && choice.reason === "nothing_found" && !waitsForTrust(request.loaded)) throw new MissingKey(choice.message);
   if (!choice.ok) throw new UserError(choice.message, waitsForTrust(request.loaded) ? EXIT.policy : EXIT.usage);
   if ("replay" in choice) return { replay: choice.replay };
   return { settings: choice.provider, id: choice.model };

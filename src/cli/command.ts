@@ -1,4 +1,5 @@
 /** What every subcommand is handed, and what it answers. Each `cli/<command>.ts` exports `run<Command>(context)`. */
+import type { ProcessOwner } from "../base/process.ts";
 import type { ExitCode } from "../base/user-error.ts";
 import type { Output } from "../ui/output.ts";
 import type { Flags } from "./args.ts";
@@ -14,6 +15,8 @@ export type CommandContext = {
   readonly cwd: string;
   /** Aborted by SIGINT, SIGTERM and SIGHUP. */
   readonly signal: AbortSignal;
+  /** Owner of whatever the command starts; main ends what is left. A test may leave it out. */
+  readonly processes?: ProcessOwner;
 };
 
 export type RunCommand = (context: CommandContext) => Promise<ExitCode>;

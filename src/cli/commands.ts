@@ -14,6 +14,7 @@ const DOORS: Readonly<Record<string, () => Promise<RunCommand>>> = {
   tools: async () => (await import("./tools.ts")).runTools,
   sessions: async () => (await import("./sessions.ts")).runSessions,
   usage: async () => (await import("./usage.ts")).runUsage,
+  acp: async () => (await import("./acp.ts")).runAcp,
   trust: async () => (await import("./trust.ts")).runTrust,
   completion: async () => (await import("./completion.ts")).runCompletion,
   help: async () => (await import("./help.ts")).runHelp,

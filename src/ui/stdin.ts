@@ -34,6 +34,11 @@ export function stdinKind(): StdinKind {
   }
 }
 
+/** All of stdin as bytes, for a protocol that is spoken over it (`acp serve`). */
+export function stdinStream(): ReadableStream<Uint8Array> {
+  return Bun.stdin.stream();
+}
+
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 type Chunk = Awaited<ReturnType<Reader["read"]>>;
 
