@@ -62,6 +62,7 @@ export type Flags = {
   readonly arg?: readonly string[];
   readonly env?: readonly string[];
   readonly url?: string;
+  readonly header?: readonly string[];
   readonly args?: string;
   readonly prompt?: string;
 };

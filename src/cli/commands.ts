@@ -15,6 +15,7 @@ const DOORS: Readonly<Record<string, () => Promise<RunCommand>>> = {
   sessions: async () => (await import("./sessions.ts")).runSessions,
   usage: async () => (await import("./usage.ts")).runUsage,
   acp: async () => (await import("./acp.ts")).runAcp,
+  mcp: async () => (await import("./mcp.ts")).runMcp,
   trust: async () => (await import("./trust.ts")).runTrust,
   completion: async () => (await import("./completion.ts")).runCompletion,
   help: async () => (await import("./help.ts")).runHelp,

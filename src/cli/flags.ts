@@ -174,6 +174,7 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "arg", kind: "list", value: "ARG", help: "one argument of that program; repeatable", on: ["mcp"] },
   { name: "env", kind: "list", value: "NAME=VALUE", help: "one variable of that program; repeatable", on: ["mcp"] },
   { name: "url", kind: "string", value: "URL", help: "address of an HTTP MCP server", on: ["mcp"] },
+  { name: "header", kind: "list", value: "NAME=VALUE", help: "one header for that address; repeatable", on: ["mcp"] },
   { name: "args", kind: "string", value: "JSON", help: "arguments of the tool, as a JSON object", on: ["mcp"] },
   { name: "prompt", kind: "string", value: "TEXT", help: "the prompt of a smoke test", on: ["acp"] },
 ];

@@ -85,10 +85,16 @@ async function confirm(context: CommandContext): Promise<boolean> {
   return !isCancel(answer) && answer;
 }
 
-async function grant(context: CommandContext, store: TrustStore, root: string): Promise<ExitCode> {
+/** Asks about everything in the workspace that waits for trust, or only about files of one kind. */
+export async function grant(
+  context: CommandContext,
+  store: TrustStore,
+  root: string,
+  kind?: TrustFile["kind"],
+): Promise<ExitCode> {
   if (context.env[MARKER_VARIABLE]) throw new UserError("trust is given by a person, not by a command of a run", EXIT.policy);
   const { stdout } = context.output;
-  const files = await findTrustFiles(root);
+  const files = (await findTrustFiles(root)).filter((file) => kind === undefined || file.kind === kind);
   const waiting: TrustFile[] = [];
   for (const file of files) if ((await store.state(file.path, file.bytes)) !== "trusted") waiting.push(file);
   if (waiting.length === 0) {

@@ -24,6 +24,8 @@ export type ServerStatus = {
   readonly state: ServerState;
   readonly reason: string;
   readonly tools: readonly string[];
+  /** The newest of a stdio server's stderr. */
+  readonly stderr: string;
 };
 
 export interface McpServers {
@@ -131,6 +133,7 @@ export function openServers(plans: Plans, options: ServersOptions): McpServers {
         state: server.state,
         reason: server.reason,
         tools: server.entries.map((entry) => entry.spec.name),
+        stderr: server.stderr,
       })),
     async update(next) {
       const wanted = plansOf(next);

@@ -18,6 +18,8 @@ export type OutsideTool = {
   readonly parallel: boolean;
   readonly mcp: { readonly server: string; readonly tool: string };
   readonly load: () => Promise<Tool>;
+  /** What the loaded tool runs, without a context. Never rejects. */
+  readonly call: (input: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<ToolResult>;
 };
 
 /** Calls a tool by its original name. Never rejects. */
@@ -66,6 +68,7 @@ function entryOf(request: EntriesRequest, tool: EntriesRequest["tools"][number])
     mcp: { server, tool: tool.name },
     // Lazy door: zod, with the first call.
     load: async () => (await import("./outside-tool.ts")).outsideTool(spec, run),
+    call: run,
   };
 }
 

@@ -1,0 +1,124 @@
+/**
+ * `thndrs mcp add|remove NAME`: one `[mcp.servers.NAME]` table in the user's configuration, or in the project's with
+ * --project. Everything else in the file stays as it is, byte for byte. Refuses: keeping a secret in a file.
+ */
+import { writeOwnFile } from "../base/files.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { createCredentials } from "../config/credentials.ts";
+import { configPaths, findHomes } from "../config/homes.ts";
+import { nameKey } from "../config/keys.ts";
+import { decodeSettings, MAX_CONFIG_BYTES, readSettingsFile } from "../config/settings-file.ts";
+import { parseConfigFile } from "../config/toml.ts";
+import { loginName } from "../mcp/login-store.ts";
+import { visible } from "../ui/sanitize.ts";
+import type { CommandContext } from "./command.ts";
+
+type ConfigFile = { readonly path: string; readonly text: string; readonly home: string | undefined };
+
+async function configFile(context: CommandContext): Promise<ConfigFile> {
+  const { env, cwd, flags } = context;
+  const { root } = await openWorkspace(cwd);
+  const homes = findHomes(env, cwd);
+  const paths = configPaths(homes, root);
+  const path = flags.project ? paths.project : paths.user;
+  if (path === undefined) throw new UserError("there is no place for a user configuration: set HOME or THNDRS_HOME");
+  const read = readSettingsFile(path, MAX_CONFIG_BYTES);
+  if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
+  return { path, text: read.kind === "bytes" ? decodeSettings(path, read.bytes) : "", home: homes.user };
+}
+
+/** What the file declares, one line of text a key; throws where it is broken. */
+function declared(file: ConfigFile, text: string): ReadonlyMap<string, string> {
+  return new Map(parseConfigFile(file.path, text, file.home).map(({ path, value }) => [path.join("\0"), JSON.stringify(value)]));
+}
+
+const prefixOf = (name: string): string => `mcp\0servers\0${name}\0`;
+
+function isOf(key: string, name: string): boolean {
+  return key.startsWith(prefixOf(name));
+}
+
+async function write(context: CommandContext, file: ConfigFile, text: string): Promise<void> {
+  const written = await writeOwnFile(file.path, text, context.flags.project ? 0o644 : 0o600);
+  if (!written.ok) throw new UserError(`${file.path} cannot be written: ${written.message}`);
+}
+
+/** `NAME=VALUE` words → an inline table. */
+function inlineTable(words: readonly string[], flag: string): string {
+  const pairs = words.map((word) => {
+    const at = word.indexOf("=");
+    if (at <= 0) throw new UserError(`${flag} "${word.slice(0, 40)}" must be NAME=VALUE`);
+    return `${nameKey([word.slice(0, at)])} = ${JSON.stringify(word.slice(at + 1))}`;
+  });
+  return `{ ${pairs.join(", ")} }`;
+}
+
+function tableText(context: CommandContext, name: string): string {
+  const { command, arg = [], env = [], header = [], url } = context.flags;
+  if ((command === undefined) === (url === undefined)) throw new UserError("give either --command PROGRAM or --url URL");
+  if (url !== undefined && arg.length + env.length > 0) throw new UserError("--arg and --env go with --command, not with --url");
+  if (command !== undefined && header.length > 0) throw new UserError("--header goes with --url, not with --command");
+  return [
+    `[${nameKey(["mcp", "servers", name])}]`,
+    ...(command === undefined ? [] : [`command = ${JSON.stringify(command)}`]),
+    ...(arg.length === 0 ? [] : [`args = ${JSON.stringify(arg)}`]),
+    ...(env.length === 0 ? [] : [`env = ${inlineTable(env, "--env")}`]),
+    ...(url === undefined ? [] : [`url = ${JSON.stringify(url)}`]),
+    ...(header.length === 0 ? [] : [`headers = ${inlineTable(header, "--header")}`]),
+    "",
+  ].join("\n");
+}
+
+/** Writes the table at the end of the file. @throws UserError when there is one of that name, or a value may not be kept */
+export async function addServer(context: CommandContext, name: string): Promise<ExitCode> {
+  if (name.trim() === "" || name.length > 64) throw new UserError("a server's name has 1 to 64 characters");
+  const table = tableText(context, name);
+  const file = await configFile(context);
+  const before = declared(file, file.text);
+  if ([...before.keys()].some((key) => isOf(key, name))) {
+    throw new UserError(`${file.path} has an MCP server "${name}" already; remove it first: thndrs mcp remove ${name}`);
+  }
+  const gap = file.text === "" ? "" : file.text.endsWith("\n") ? "\n" : "\n\n";
+  const text = `${file.text}${gap}${table}`;
+  declared(file, text);
+  await write(context, file, text);
+  const { stdout } = context.output;
+  stdout.line(`added to ${visible(file.path)}:`);
+  for (const line of table.trimEnd().split("\n")) stdout.line(visible(`    ${line}`));
+  stdout.line(
+    visible(context.flags.project ? 'trust the project ("thndrs trust") to use it' : `try it: thndrs mcp test ${name}`),
+  );
+  return EXIT.ok;
+}
+
+/** The text without the tables of one server: from their headers to the next header. */
+function withoutTables(text: string, name: string): string {
+  const words = [nameKey(["mcp", "servers", name]), `mcp.servers.${JSON.stringify(name)}`, `mcp.servers.'${name}'`];
+  const kept: string[] = [];
+  let inside = false;
+  for (const line of text.split(/(?<=\n)/)) {
+    const header = /^\s*\[\s*([^[\]]+?)\s*\]\s*(?:#.*)?\r?\n?$/.exec(line)?.[1]?.replace(/\s*\.\s*/g, ".");
+    if (header !== undefined) inside = words.some((word) => header === word || header.startsWith(`${word}.`));
+    else if (/^\s*\[\[/.test(line)) inside = false;
+    if (!inside) kept.push(line);
+  }
+  return kept.join("");
+}
+
+/** @throws UserError when there is none, or the file writes it in a way that cannot be taken out safely */
+export async function removeServer(context: CommandContext, name: string): Promise<ExitCode> {
+  const file = await configFile(context);
+  const before = declared(file, file.text);
+  if (![...before.keys()].some((key) => isOf(key, name))) throw new UserError(`${file.path} has no MCP server "${name}"`);
+  const text = withoutTables(file.text, name).replace(/\n{3,}$/, "\n");
+  const after = declared(file, text);
+  const wanted = [...before].filter(([key]) => !isOf(key, name));
+  const same = after.size === wanted.length && wanted.every(([key, value]) => after.get(key) === value);
+  if (!same) throw new UserError(`${file.path}: [mcp.servers.${name}] cannot be taken out safely; remove it yourself`);
+  await write(context, file, text);
+  const credentials = createCredentials({ env: context.env, configHome: findHomes(context.env, context.cwd).config });
+  const forgotten = await credentials.remove(loginName(name));
+  context.output.stdout.line(visible(`removed from ${file.path}: ${name}${forgotten ? ", and its login" : ""}`));
+  return EXIT.ok;
+}

@@ -1,0 +1,87 @@
+/** What every `thndrs mcp` command starts from: the servers of this workspace, and running ones. Refuses: printing. */
+import { version } from "../app/version.ts";
+import { createProcessOwner } from "../base/process.ts";
+import { redact } from "../base/redact.ts";
+import { UserError } from "../base/user-error.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { type Credentials, createCredentials } from "../config/credentials.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { storedLogin } from "../mcp/login-store.ts";
+import { type ListedServer, type Plans, readPlans } from "../mcp/plans.ts";
+import { type McpServers, openServers } from "../mcp/servers.ts";
+import type { Diagnostic } from "../types/event.ts";
+import type { CommandContext } from "./command.ts";
+
+export type McpPlace = {
+  readonly root: string;
+  readonly loaded: LoadedConfig;
+  readonly credentials: Credentials;
+  readonly plans: Plans;
+};
+
+/** @throws UserError for a broken configuration */
+export async function openMcpPlace(context: CommandContext): Promise<McpPlace> {
+  const { env, flags, cwd } = context;
+  const { root } = await openWorkspace(cwd);
+  const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
+  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const plans = await readPlans({ loaded, env, root, trustProject: flags.trustProject === true });
+  return { root, loaded, credentials, plans };
+}
+
+/** @throws UserError when there is none of that name, or it may not be started */
+export function findServer(place: McpPlace, name: string): ListedServer {
+  const { listed, diagnostics } = place.plans;
+  const found = listed.find((server) => server.name === name);
+  if (!found) {
+    const known = listed.map((server) => server.name).join(", ");
+    throw new UserError(`there is no MCP server "${name}"${known === "" ? "" : `; there are: ${known}`}`);
+  }
+  if (found.plan) return found;
+  if (found.state === "disabled") throw new UserError(`MCP server ${name} is not enabled (enabled = false in ${found.from})`);
+  const why = diagnostics.find((diagnostic) => diagnostic.path === found.from && diagnostic.severity === "warning");
+  throw new UserError(why?.message ?? `MCP server ${name} cannot be started`);
+}
+
+export type RunningServers = {
+  readonly servers: McpServers;
+  readonly diagnostics: readonly Diagnostic[];
+  /** Secrets of these servers, and our own, are hidden. */
+  readonly hide: (text: string) => string;
+};
+
+/**
+ * Starts servers, waits until each is ready or has failed, lets `use` work with them, and ends them.
+ */
+export async function withServers<T>(
+  context: CommandContext,
+  place: McpPlace,
+  chosen: readonly ListedServer[],
+  use: (running: RunningServers) => Promise<T>,
+): Promise<T> {
+  const { root, credentials } = place;
+  const processes = context.processes ?? createProcessOwner();
+  const diagnostics: Diagnostic[] = [];
+  const longest = Math.max(1000, ...chosen.map((server) => server.plan?.timeoutMs ?? 0));
+  const servers = openServers(
+    { ...place.plans, listed: chosen },
+    {
+      version,
+      root,
+      processes,
+      inherit: context.env,
+      // Connecting and listing each have the server's own time-out; here nobody goes on without it.
+      startTimeoutMs: 2 * longest + 1000,
+      authOf: (plan) => storedLogin(plan, credentials),
+      diagnose: (diagnostic) => void diagnostics.push(diagnostic),
+    },
+  );
+  const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...servers.secrets()] });
+  try {
+    await servers.ready(context.signal);
+    return await use({ servers, diagnostics, hide });
+  } finally {
+    await servers.close();
+    await processes.reapAll();
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * `thndrs mcp list|status|trust|revoke|test|tools|call|add|remove|login`: the MCP servers of this workspace. Refuses: starting
+ * a server of an untrusted file.
+ */
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import type { ListedServer } from "../mcp/plans.ts";
+import { visible } from "../ui/sanitize.ts";
+import type { CommandContext } from "./command.ts";
+import { callTool, testServer } from "./mcp-call.ts";
+import { addServer, removeServer } from "./mcp-edit.ts";
+import { findServer, type McpPlace, openMcpPlace, withServers } from "./mcp-open.ts";
+import { revokeServers, trustServers } from "./mcp-trust.ts";
+import { signalExit } from "./signal-exit.ts";
+
+/** Warnings about files and servers, for commands whose stdout is the list. */
+function warn(context: CommandContext, place: McpPlace): void {
+  for (const { severity, message } of [...place.loaded.diagnostics, ...place.plans.diagnostics]) {
+    if (severity !== "info") context.output.stderr.line(`thndrs: ${severity}: ${visible(message)}`);
+  }
+}
+
+function rows(context: CommandContext, lines: readonly (readonly string[])[]): void {
+  const widths = (lines[0] ?? []).map((_, column) => Math.min(40, Math.max(...lines.map((line) => line[column]?.length ?? 0))));
+  for (const line of lines) {
+    const cells = line.map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
+    context.output.stdout.line(cells.join("  ").trimEnd());
+  }
+}
+
+async function list(context: CommandContext): Promise<ExitCode> {
+  const place = await openMcpPlace(context);
+  const { listed } = place.plans;
+  if (context.flags.json) {
+    const plain = listed.map(({ name, state, target, from }) => ({ name, state, target, from }));
+    context.output.stdout.line(JSON.stringify(plain, null, 2));
+  } else if (listed.length === 0) context.output.stdout.line("no MCP server is configured (thndrs help mcp)");
+  else
+    rows(
+      context,
+      listed.map(({ name, state, target, from }) => [name, state, target, from].map(visible)),
+    );
+  warn(context, place);
+  return EXIT.ok;
+}
+
+/** Starts everything that may be started and says how that went. Exit 1 when a server failed. */
+async function status(context: CommandContext): Promise<ExitCode> {
+  const place = await openMcpPlace(context);
+  const { listed } = place.plans;
+  const code = await withServers(
+    context,
+    place,
+    listed.filter((server) => server.plan),
+    async ({ servers, hide }) => {
+      const byName = new Map(servers.status().map((server) => [server.name, server]));
+      const found = listed.map((server) => {
+        const running = byName.get(server.name);
+        return {
+          name: server.name,
+          state: running?.state ?? server.state,
+          tools: running?.tools.length ?? 0,
+          reason: hide(running?.reason ?? ""),
+        };
+      });
+      if (context.flags.json) context.output.stdout.line(JSON.stringify(found, null, 2));
+      else if (found.length === 0) context.output.stdout.line("no MCP server is configured (thndrs help mcp)");
+      else {
+        const said = found.map((server) => (server.reason === "" ? `${server.tools} tools` : visible(server.reason)));
+        rows(
+          context,
+          found.map((server, index) => [visible(server.name), server.state, said[index] ?? ""]),
+        );
+      }
+      return found.some((server) => ["failed", "starting", "ended"].includes(server.state)) ? EXIT.failed : EXIT.ok;
+    },
+  );
+  warn(context, place);
+  return signalExit(context.signal) ?? code;
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.](?=\s|$)/s.exec(text.replace(/\s+/g, " "))?.[0] ?? text.split("\n")[0] ?? "";
+}
+
+async function tools(context: CommandContext, names: readonly string[]): Promise<ExitCode> {
+  const place = await openMcpPlace(context);
+  const chosen: readonly ListedServer[] =
+    names.length > 0 ? names.map((name) => findServer(place, name)) : place.plans.listed.filter((server) => server.plan);
+  const code = await withServers(context, place, chosen, async ({ servers, diagnostics, hide }) => {
+    const entries = servers.entries();
+    if (context.flags.json)
+      context.output.stdout.line(
+        hide(
+          JSON.stringify(
+            entries.map((entry) => entry.spec),
+            null,
+            2,
+          ),
+        ),
+      );
+    else
+      for (const { spec } of entries)
+        context.output.stdout.line(visible(`${spec.name}\t${hide(firstSentence(spec.description))}`));
+    for (const { severity, message } of diagnostics) {
+      if (severity !== "info" || context.flags.verbose)
+        context.output.stderr.line(`thndrs: ${severity}: ${visible(hide(message))}`);
+    }
+    return servers.status().some((server) => server.state !== "ready") ? EXIT.failed : EXIT.ok;
+  });
+  return signalExit(context.signal) ?? code;
+}
+
+function one(words: readonly string[], usage: string): string {
+  const [word, ...more] = words;
+  if (word === undefined || more.length > 0) throw new UserError(`it is: thndrs mcp ${usage}`);
+  return word;
+}
+
+function none(words: readonly string[], usage: string): void {
+  if (words.length > 0) throw new UserError(`it is: thndrs mcp ${usage}`);
+}
+
+/** @throws UserError: exit 2 for usage and configuration, exit 3 where trust is missing or nobody could be asked */
+export async function runMcp(context: CommandContext): Promise<ExitCode> {
+  const [verb, ...words] = context.words;
+  switch (verb) {
+    case "list":
+    case undefined:
+      none(words, "list");
+      return list(context);
+    case "status":
+      none(words, "status");
+      return status(context);
+    case "trust":
+      none(words, "trust [--yes]");
+      return trustServers(context);
+    case "revoke":
+      none(words, "revoke");
+      return revokeServers(context);
+    case "test":
+      return testServer(context, one(words, "test NAME"));
+    case "tools":
+      return tools(context, words);
+    case "call":
+      return callTool(context, words);
+    case "add":
+      return addServer(context, one(words, "add NAME --command PROGRAM [--arg ARG]… [--env NAME=VALUE]… | add NAME --url URL"));
+    case "remove":
+      return removeServer(context, one(words, "remove NAME [--project]"));
+    case "login":
+      // Lazy door: the protocol's package, which a list does not need.
+      return (await import("./mcp-login.ts")).loginTo(context, one(words, "login NAME"));
+    default:
+      throw new UserError(`unknown word "${verb}"; it is: thndrs mcp list|status|trust|revoke|test|tools|call|add|remove|login`);
+  }
+}
