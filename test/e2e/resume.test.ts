@@ -1,6 +1,6 @@
 /** Crash and resume through the binary: the log after SIGKILL, at any moment, gives a valid next request. */
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { killAndResume } from "../support/kill-fuzz.ts";
 import type { Step } from "../support/loopback.ts";
@@ -39,7 +39,8 @@ for (const wire of WIRES) {
     {
       await using running = await startThndrs({ args: ["-p", "start"], cwd: dir.path, env: model.env });
       await model.server.request(1);
-      while (!existsSync(dir.at("side"))) await Bun.sleep(5);
+      // The shell makes the file before it writes to it.
+      while (!existsSync(dir.at("side")) || statSync(dir.at("side")).size === 0) await Bun.sleep(5);
       running.signal("SIGKILL");
       await running.exited;
     }
