@@ -25,7 +25,9 @@ const SEARCHED: ReadonlySet<RecordType> = new Set<RecordType>([
   "file_write",
   "failed",
 ]);
-const AROUND = 60;
+/** Words before the match are few, so that it is in sight in a narrow terminal. */
+const BEFORE = 24;
+const AFTER = 72;
 
 /** The session's first match and the number of matching records; undefined when there is none. */
 export async function searchSession(
@@ -42,7 +44,7 @@ export async function searchSession(
     for (const read of batch) {
       if (!read.known) continue;
       // Redacted first: a search must not confirm what a stored secret begins with.
-      const words = redact(describeRecord(read.record));
+      const words = redact(read.record.type === "session_meta" ? read.record.title : describeRecord(read.record));
       const at = words.toLowerCase().indexOf(needle);
       if (at === -1) continue;
       count++;
@@ -53,8 +55,8 @@ export async function searchSession(
 }
 
 function around(words: string, at: number, length: number): string {
-  const start = Math.max(0, at - AROUND);
-  const end = Math.min(words.length, at + length + AROUND);
+  const start = Math.max(0, at - BEFORE);
+  const end = Math.min(words.length, at + length + AFTER);
   const cut = words.slice(start, end).toWellFormed().replace(/\s+/g, " ").trim();
   return `${start > 0 ? "…" : ""}${cut}${end < words.length ? "…" : ""}`;
 }

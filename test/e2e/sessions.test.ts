@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startModel, TEST_KEY } from "../support/model.ts";
+import { Terminal } from "../support/pty.ts";
 import { runThndrs, startThndrs } from "../support/run.ts";
 import { giveTo, tempDir } from "../support/temp.ts";
 
@@ -271,6 +272,29 @@ test("J12 a large session: the head comes at once and a closed pipe ends it quie
   expect(resumed).toMatchObject({ code: 0, stdout: "small answer\n" });
   expect(resumed.elapsedMs).toBeLessThan(10_000);
 }, 90_000);
+
+test("T05 on a terminal: no stored control sequence comes out, lists are tables", async () => {
+  const evil = "\u001b]52;c;aGk=\u0007\u001b[2J\u001bc\r\b\u009b31m\u202e text";
+  await using dir = await tempDir();
+  await using model = await startModel([{ text: `said ${evil}`, calls: [shell("echo", evil)] }, { text: "done" }]);
+  await runThndrs({ args: ["-p", `text asked ${evil}`], cwd: dir.path, env: model.env });
+  for (const args of [
+    ["list"],
+    ["show", "latest"],
+    ["search", "text"],
+    ["inspect", "latest", "--format", "text"],
+    ["inspect", "latest"],
+    ["export", "latest", "--format", "markdown"],
+  ]) {
+    await using terminal = await Terminal.start({ args: ["sessions", ...args], cwd: dir.path, columns: 100 });
+    expect((await terminal.exited).code).toBe(0);
+    // Newlines arrive as CR LF from the terminal.
+    const raw = terminal.raw().replaceAll("\r\n", "\n");
+    expect([args, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/.exec(raw)?.[0]]).toEqual([args, undefined]);
+    expect([args, raw.includes("text")]).toEqual([args, true]);
+    if (args[0] === "list" || args[0] === "search") expect(raw).toStartWith("ID   ");
+  }
+});
 
 test("sessions commands need no model and no key; bad usage is exit 2", async () => {
   await using dir = await tempDir();
