@@ -11,6 +11,8 @@ export const BYTES_PER_TOKEN = 3.5;
 /** Reported usage moves the estimate only within this range: a server that reports nonsense must not break the window. */
 const MIN_BYTES_PER_TOKEN = 2;
 const MAX_BYTES_PER_TOKEN = 5;
+/** Beyond this the report is no count of this request: made up, or of something else. */
+const PLAUSIBLE_BYTES_PER_TOKEN = [1, 8] as const;
 
 export type Window = {
   readonly contextWindow: number;
@@ -101,7 +103,10 @@ export function createBudget(window: Window, threshold: number): Budget {
     },
     learn(bytes, usage) {
       if (usage.inputTokens === undefined || usage.inputTokens <= 0) return;
-      bytesPerToken = Math.min(MAX_BYTES_PER_TOKEN, Math.max(MIN_BYTES_PER_TOKEN, bytes / usage.inputTokens));
+      const reported = bytes / usage.inputTokens;
+      const [least, most] = PLAUSIBLE_BYTES_PER_TOKEN;
+      if (reported < least || reported > most) return;
+      bytesPerToken = Math.min(MAX_BYTES_PER_TOKEN, Math.max(MIN_BYTES_PER_TOKEN, reported));
     },
   };
 }

@@ -1,10 +1,11 @@
 /**
- * Making room in a conversation: trim old tool results, cut at a user turn, summarise (integrations.md, Compaction).
- * Pure functions over messages. Refuses: asking a model, deciding when, writing records.
+ * Making room in a conversation: trim old tool results, shorten what is too large, find where to cut (integrations.md,
+ * Compaction). Pure functions over messages. Refuses: asking a model, deciding when, writing records.
  */
-import type { AssistantMessage, Message, ToolMessage } from "../types/message.ts";
+import type { Message, ToolMessage } from "../types/message.ts";
 import { messageBytes } from "./budget.ts";
-import instructions from "./compaction.md" with { type: "text" };
+import { failing } from "./facts.ts";
+import { formerSummary, requestOf, shorten } from "./summary.ts";
 
 /** Tool results smaller than this are left alone: the line that would replace them saves nothing. */
 const TRIM_MIN_BYTES = 600;
@@ -24,14 +25,6 @@ function openFailures(messages: readonly Message[]): ReadonlySet<string> {
     else open.delete(key);
   }
   return new Set(open.values());
-}
-
-/** A result that speaks of something broken: the call failed, or the command did. */
-function failing(message: ToolMessage): boolean {
-  return (
-    message.failed ||
-    (message.name === "run_shell" && /\bexit [1-9]\d*\b|killed by SIG|timed out/.test(message.text.slice(0, 400)))
-  );
 }
 
 export type Trimmed = { readonly messages: readonly Message[]; readonly count: number; readonly savedBytes: number };
@@ -62,6 +55,40 @@ export function trimResults(
   return { messages: count === 0 ? messages : trimmed, count, savedBytes };
 }
 
+/** A result is never shortened below this. */
+const SHORT_RESULT = 400;
+
+/**
+ * The last resort when nothing else makes room: the largest tool results keep head and tail only, down to one length for all
+ * of them, until `excessBytes` are saved or nothing is left to save.
+ */
+export function shortenResults(messages: readonly Message[], excessBytes: number): Trimmed {
+  const sizes = messages.flatMap((message) => (message.role === "tool" ? [messageBytes(message)] : []));
+  const saved = (limit: number): number => sizes.reduce((sum, size) => sum + Math.max(0, size - limit), 0);
+  let low = SHORT_RESULT;
+  let high = Math.max(SHORT_RESULT, ...sizes);
+  // The largest limit that saves enough.
+  while (high - low > 16) {
+    const middle = Math.floor((low + high) / 2);
+    if (saved(middle) >= excessBytes) low = middle;
+    else high = middle;
+  }
+  let count = 0;
+  let savedBytes = 0;
+  const shortened = messages.map((message): Message => {
+    const bytes = messageBytes(message);
+    if (message.role !== "tool" || bytes <= low) return message;
+    // The note takes room too; characters may be several bytes.
+    const text = shorten(message.text, Math.max(100, Math.floor(((low - 60) * message.text.length) / bytes)));
+    const less = bytes - Buffer.byteLength(text);
+    if (less <= 0) return message;
+    count += 1;
+    savedBytes += less;
+    return { ...message, text };
+  });
+  return { messages: count === 0 ? messages : shortened, count, savedBytes };
+}
+
 export type Cut = {
   /** Messages before this index are covered by the summary. */
   readonly index: number;
@@ -71,188 +98,28 @@ export type Cut = {
 
 /**
  * Where to cut so that at most `keepBytes` stay: at a user turn; inside the last turn, at a response, when that turn alone
- * is larger. Undefined when there is nothing before such a place.
+ * is larger. Undefined when there is nothing before such a place: a former summary alone is not worth another one.
  */
 export function findCut(messages: readonly Message[], keepBytes: number): Cut | undefined {
+  const least = formerSummary(messages[0]) === undefined ? 1 : 2;
+  const lastUser = messages.findLastIndex((message) => message.role === "user");
   let kept = 0;
   let best: number | undefined;
   let inside: number | undefined;
-  const lastUser = messages.findLastIndex((message) => message.role === "user");
-  for (let index = messages.length - 1; index > 0; index--) {
+  let turnBytes = 0;
+  for (let index = messages.length - 1; index >= least; index--) {
     const message = messages[index];
     if (!message) break;
     kept += messageBytes(message);
+    if (index >= lastUser) turnBytes = kept;
     const fits = kept <= keepBytes;
-    if (message.role === "user" && (fits || best === undefined) && index > 0 && index <= lastUser) {
-      if (fits || index === lastUser) best = index;
-    }
+    if (message.role === "user" && (fits || index === lastUser)) best = index;
     if (message.role === "assistant" && index > lastUser && (fits || inside === undefined)) inside = index;
-    if (!fits && best !== undefined) break;
+    if (!fits && (best !== undefined || index < lastUser)) break;
   }
-  const turnBytes = messages.slice(Math.max(0, lastUser)).reduce((sum, message) => sum + messageBytes(message), 0);
-  if (turnBytes > keepBytes && inside !== undefined && inside > lastUser + 1) {
-    const current = messages[lastUser];
-    return { index: inside, ...(current && { current: current.text }) };
+  if (turnBytes > keepBytes && inside !== undefined && inside > Math.max(lastUser + 1, least - 1)) {
+    const current = requestOf(messages[lastUser]);
+    return { index: inside, ...(current !== undefined && current !== "" && { current }) };
   }
-  return best === undefined || best === 0 ? undefined : { index: best };
-}
-
-const FACT_LIMIT = 24;
-const FACT_CHARS = 300;
-const CONSTRAINT = /\b(?:must|never|always|do not|don't|only|without|keep|avoid|required?|under no)\b/i;
-
-function clip(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= FACT_CHARS ? line : `${line.slice(0, FACT_CHARS - 1).toWellFormed()}…`;
-}
-
-/** What the user said without our own elements around it. */
-export function plainUserText(text: string): string {
-  return text
-    .replace(/<(project_context|project_context_update|thndrs_self_knowledge_update|skill_content)\b[\s\S]*?<\/\1>/g, "")
-    .replace(/<conversation_summary>[\s\S]*?<\/conversation_summary>/g, "")
-    .trim();
-}
-
-function constraints(messages: readonly Message[]): string[] {
-  const found: string[] = [];
-  for (const message of messages) {
-    if (message.role !== "user") continue;
-    for (const line of plainUserText(message.text).split(/\n|(?<=[.!?])\s+/))
-      if (CONSTRAINT.test(line)) found.push(`constraint: ${clip(line)}`);
-  }
-  return found;
-}
-
-function subject(call: AssistantMessage["calls"][number]): string {
-  return clip(`${call.name} ${call.arguments}`);
-}
-
-const WRITES: ReadonlySet<string> = new Set(["create_file", "replace_range", "write_patch"]);
-
-/** Checks that fail and edits nobody checked since, in the order they happened. */
-function unsettled(messages: readonly Message[]): string[] {
-  const calls = new Map(
-    messages.flatMap((message) => (message.role === "assistant" ? message.calls.map((call) => [call.id, call] as const) : [])),
-  );
-  const failures = new Map<string, string>();
-  let edits: string[] = [];
-  for (const message of messages) {
-    if (message.role !== "tool") continue;
-    const call = calls.get(message.callId);
-    if (!call) continue;
-    const key = `${call.name}\0${call.arguments}`;
-    if (failing(message)) failures.set(key, `failing: ${subject(call)} → ${clip(message.text)}`);
-    else failures.delete(key);
-    if (WRITES.has(call.name) && !message.failed) edits.push(`unverified edit: ${subject(call)}`);
-    else if (call.name === "run_shell" && !failing(message)) edits = [];
-  }
-  return [...failures.values(), ...edits];
-}
-
-/**
- * Facts that the program carries over, not the model's goodwill: explicit constraints, failing checks, unverified edits.
- * `earlier` are those of the former summary; newest win when there are too many.
- */
-export function protectedFacts(messages: readonly Message[], earlier: readonly string[]): readonly string[] {
-  const open = unsettled(messages);
-  const settledLater = (fact: string): boolean => fact.startsWith("constraint:");
-  const all = [...new Set([...earlier.filter(settledLater), ...constraints(messages), ...open])];
-  return all.slice(0, 4).concat(all.slice(4).slice(-(FACT_LIMIT - 4)));
-}
-
-/** The facts that a summary message holds. */
-export function factsOf(summary: string): readonly string[] {
-  const block = /<protected_facts>\n([\s\S]*?)\n<\/protected_facts>/.exec(summary)?.[1] ?? "";
-  return block.split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
-}
-
-const OBJECTIVE_CHARS = 2000;
-
-/** The text of the summary message: the first objective, the model's summary, protected facts, the running request. */
-export function summaryText(parts: {
-  readonly objective: string;
-  readonly summary: string;
-  readonly facts: readonly string[];
-  readonly current?: string;
-  readonly handle: string;
-}): string {
-  const safe = (text: string): string => text.replaceAll("</", "<\\/");
-  const objective =
-    parts.objective.length <= OBJECTIVE_CHARS ? parts.objective : `${parts.objective.slice(0, OBJECTIVE_CHARS).toWellFormed()}…`;
-  return [
-    "<conversation_summary>",
-    `The conversation before this point was summarised to save room (${parts.handle}).`,
-    `<first_request>\n${safe(objective)}\n</first_request>`,
-    safe(parts.summary.trim()),
-    ...(parts.facts.length > 0
-      ? [`<protected_facts>\n${parts.facts.map((fact) => `- ${safe(fact)}`).join("\n")}\n</protected_facts>`]
-      : []),
-    ...(parts.current === undefined
-      ? []
-      : [`<current_request>\n${safe(parts.current)}\n</current_request>\nGo on with it from here.`]),
-    "</conversation_summary>",
-  ].join("\n");
-}
-
-/** The objective a conversation began with: carried from a former summary, else the first thing the user said. */
-export function objectiveOf(messages: readonly Message[]): string {
-  const first = messages.find((message) => message.role === "user");
-  if (!first) return "";
-  const former = /<first_request>\n([\s\S]*?)\n<\/first_request>/.exec(first.text)?.[1];
-  return former?.replaceAll("<\\/", "</") ?? plainUserText(first.text);
-}
-
-function transcriptLine(message: Message, limit: number): string {
-  const cut = (text: string): string => {
-    if (text.length <= limit) return text;
-    const half = Math.floor(limit / 2);
-    return `${text.slice(0, half).toWellFormed()}\n[… ${text.length - 2 * half} characters …]\n${text.slice(-half).toWellFormed()}`;
-  };
-  if (message.role === "user") return `[user]\n${cut(plainUserTextOrSummary(message.text))}`;
-  if (message.role === "tool") return `[result of ${message.name}${message.failed ? ", failed" : ""}]\n${cut(message.text)}`;
-  const calls = message.calls.map((call) => `[call] ${call.name} ${cut(call.arguments)}`);
-  return ["[assistant]", ...(message.text === "" ? [] : [cut(message.text)]), ...calls].join("\n");
-}
-
-function plainUserTextOrSummary(text: string): string {
-  const summary = /<conversation_summary>[\s\S]*<\/conversation_summary>/.exec(text)?.[0] ?? "";
-  return [summary, plainUserText(text)].filter((part) => part !== "").join("\n");
-}
-
-/**
- * The one user message of a summary request over `covered`, at most `maxBytes`: long texts are shortened first, then the
- * middle of the transcript is left out, and the message says so. It always fits.
- */
-export function summaryRequest(covered: readonly Message[], guidance: string, maxBytes: number): string {
-  const head = `${instructions.trim()}${guidance === "" ? "" : `\n\nWhat the user asks of this summary: ${guidance}`}\n\n<transcript>\n`;
-  const tail = "\n</transcript>";
-  const room = Math.max(500, maxBytes - Buffer.byteLength(head) - Buffer.byteLength(tail));
-  for (const limit of [4000, 1500, 500, 160]) {
-    const lines = covered.map((message) => transcriptLine(message, limit).replaceAll("</transcript", "<\\/transcript"));
-    const body = lines.join("\n\n");
-    if (Buffer.byteLength(body) <= room) return `${head}${body}${tail}`;
-    if (limit === 160) return `${head}${middleOut(lines, room)}${tail}`;
-  }
-  return `${head}${tail}`;
-}
-
-function middleOut(lines: readonly string[], room: number): string {
-  const front: string[] = [];
-  const back: string[] = [];
-  let used = 80;
-  for (let at = 0; at < lines.length; at++) {
-    const takeFront = at % 4 === 0;
-    const line = takeFront ? lines[front.length] : lines[lines.length - 1 - back.length];
-    if (line === undefined || used + Buffer.byteLength(line) + 2 > room) break;
-    used += Buffer.byteLength(line) + 2;
-    if (takeFront) front.push(line);
-    else back.unshift(line);
-  }
-  return [...front, `[… ${lines.length - front.length - back.length} entries left out …]`, ...back].join("\n\n");
-}
-
-/** Whether a range calls for a look by a person (`review = "auto"`): something failed in it, or edits were not verified. */
-export function needsReview(covered: readonly Message[]): boolean {
-  return unsettled(covered).length > 0 || covered.some((message) => message.role === "tool" && message.failed);
+  return best === undefined ? undefined : { index: best };
 }

@@ -7,19 +7,11 @@ import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { Emit } from "../types/event.ts";
 import type { Message, Usage } from "../types/message.ts";
 import type { Budget } from "./budget.ts";
-import {
-  type Cut,
-  factsOf,
-  findCut,
-  needsReview,
-  objectiveOf,
-  protectedFacts,
-  summaryRequest,
-  summaryText,
-  trimResults,
-} from "./compaction.ts";
+import { type Cut, findCut, shortenResults, type Trimmed, trimResults } from "./compaction.ts";
+import { factsOf, needsReview, plainUserText, protectedFacts } from "./facts.ts";
 import type { Stop } from "./loop.ts";
 import { collectResponse } from "./response.ts";
+import { formerSummary, objectiveOf, summaryRequest, summaryText } from "./summary.ts";
 
 export type CompactorParts = {
   readonly provider: Provider;
@@ -49,14 +41,20 @@ export type CompactionOutcome =
 
 type Pending = { readonly handle: string; readonly cut: Cut; readonly summary: string };
 
-/** Tries in a row that do not shrink the conversation before the run stops. */
+/** Summaries in a row that made no room worth having before none is tried any more. */
 const MAX_TRIES = 2;
 
-/** A summary takes at most this share of the input that fits. */
-const SUMMARY_SHARE = 0.2;
+/** A summary that is followed by the next one before this many requests were made was not worth it. */
+const WORTH_REQUESTS = 2;
 
-/** The newest messages that stay take at most this share, whatever `keep_recent_tokens` says. */
-const RECENT_SHARE = 0.45;
+/** Summary requests, each smaller, when the provider says that one does not fit either. */
+const MAX_ASKS = 3;
+
+/** Shares of the room a conversation has (window without answer, system prompt, tools and instructions) after a compaction. */
+const SHARE = { summary: 0.25, facts: 0.15, request: 0.12, recent: 0.35 } as const;
+
+/** Even a hopelessly small room is shared out as if it were this many bytes. */
+const LEAST_ROOM = 2_000;
 
 const SUMMARY_SYSTEM = "You summarise a working session. Answer with the summary alone.";
 
@@ -66,10 +64,12 @@ export class Compactor {
   /** Parallel to the messages: the seq of the record each one began with. */
   #seqs: number[];
   #requestSeq = 0;
-  #coveredStart: number | undefined;
   #pending: Pending | undefined;
   #fruitless = 0;
+  #requestsSince = WORTH_REQUESTS;
   #lastBytes = 0;
+  /** The user message of the running (or last) turn. */
+  #request: { readonly message: Message | undefined; readonly text: string } | undefined;
 
   constructor(parts: CompactorParts, messages: Message[], seqs: readonly number[]) {
     this.#parts = parts;
@@ -85,12 +85,15 @@ export class Compactor {
   noteUser(seq: number): void {
     this.#align();
     this.#seqs[this.#messages.length - 1] = seq;
+    const message = this.#messages.at(-1);
+    this.#request = { message, text: message?.role === "user" ? plainUserText(message.text) : "" };
   }
 
   /** A request is about to leave: what is appended from now on begins with the next record. */
   noteRequest(): void {
     this.#align();
     this.#requestSeq = this.#parts.lastSeq() + 1;
+    this.#requestsSince += 1;
     this.#lastBytes = this.#fixed() + this.#bytes(this.#messages);
   }
 
@@ -109,7 +112,9 @@ export class Compactor {
     if (mode !== "auto" || this.used() <= budget.threshold) return undefined;
     if (this.#trim()) return undefined;
     const outcome = await this.#summarise(turnId, "automatic", "", signal);
-    if (signal.aborted || !budget.known || this.used() <= budget.available) return undefined;
+    if (signal.aborted || this.used() <= budget.available) return undefined;
+    this.#replaceTrimmed(shortenResults(this.#messages, (this.used() - budget.target) * budget.bytesPerToken()), "shortened");
+    if (!budget.known || this.used() <= budget.available) return undefined;
     if (outcome.done && outcome.pending) {
       return {
         class: "context_overflow",
@@ -125,12 +130,11 @@ export class Compactor {
     const before = this.#bytes(this.#messages);
     this.#parts.budget.overflowed(before + this.#fixed());
     // The provider counts differently from us: aim well below what just failed.
-    this.#align();
-    const trimmed = trimResults(this.#messages, before * 0.5, () => this.#handle(this.#messages.length));
-    this.#replace(trimmed.messages, this.#seqs);
-    const enough = (): boolean => this.#bytes(this.#messages) < before * 0.7;
-    if (!enough()) await this.#summarise(turnId, "automatic", "", signal, before * 0.3);
-    return this.#bytes(this.#messages) < before * 0.9;
+    this.#replaceTrimmed(trimResults(this.#messages, before * 0.5, this.#handles()), "left out");
+    const after = (): number => this.#bytes(this.#messages);
+    if (after() >= before * 0.7) await this.#summarise(turnId, "automatic", "", signal, before * 0.3);
+    if (after() >= before * 0.9) this.#replaceTrimmed(shortenResults(this.#messages, before * 0.4), "shortened");
+    return after() < before * 0.9;
   }
 
   /** `/compact [guidance]`. */
@@ -156,14 +160,32 @@ export class Compactor {
     return this.#parts.budget.bytes(messages);
   }
 
+  /** What was appended since the last look began with the last request; steering was recorded just now. */
   #align(): void {
-    while (this.#seqs.length < this.#messages.length) this.#seqs.push(this.#requestSeq);
+    if (this.#seqs.length >= this.#messages.length) return;
+    const lastOther = this.#messages.findLastIndex((message) => message.role !== "user");
+    const end = this.#parts.lastSeq() + 1 - this.#messages.length;
+    for (let index = this.#seqs.length; index < this.#messages.length; index++)
+      this.#seqs.push(index > lastOther ? Math.max(this.#requestSeq, end + index) : this.#requestSeq);
   }
 
+  /** The records behind the messages before index `until`. */
   #handle(until: number): string {
     this.#align();
-    const start = this.#coveredStart ?? this.#seqs[0] ?? 0;
-    return `records ${start}-${(this.#seqs[until] ?? this.#parts.lastSeq() + 1) - 1}`;
+    const start = this.#seqs[0] ?? 0;
+    return `records ${start}-${Math.max(start, (this.#seqs[until] ?? this.#parts.lastSeq() + 1) - 1)}`;
+  }
+
+  /** Where the full text of a message can be looked up. */
+  #handles(): (message: Message) => string {
+    this.#align();
+    const places = new Map(this.#messages.map((message, index) => [message, this.#seqs[index] ?? 0]));
+    const starts = [...new Set(this.#seqs)].sort((one, other) => one - other);
+    return (message) => {
+      const start = places.get(message) ?? 0;
+      const next = starts.find((seq) => seq > start) ?? this.#parts.lastSeq() + 1;
+      return `records ${start}-${Math.max(start, next - 1)}`;
+    };
   }
 
   /** In place: the loop and the conversation hold the same list. */
@@ -174,24 +196,41 @@ export class Compactor {
     this.#seqs = kept;
   }
 
+  #replaceTrimmed(trimmed: Trimmed, what: string): void {
+    if (trimmed.count === 0) return;
+    this.#align();
+    this.#replace(trimmed.messages, this.#seqs);
+    const message = `${trimmed.count} tool result${trimmed.count === 1 ? "" : "s"} ${what} to save room in the context`;
+    this.#parts.emit({ type: "diagnostic", diagnostic: { severity: "info", code: "context_trimmed", message } });
+  }
+
   /** Old, large tool results first; true when that was enough. */
   #trim(): boolean {
-    const { budget, emit } = this.#parts;
-    const used = this.used();
-    const wanted = (used - budget.target) * budget.bytesPerToken();
-    this.#align();
-    const trimmed = trimResults(this.#messages, wanted, () => this.#handle(this.#messages.length));
-    if (trimmed.count === 0) return false;
-    this.#replace(trimmed.messages, this.#seqs);
-    const message = `${trimmed.count} older tool result${trimmed.count === 1 ? "" : "s"} left out of the context to save room`;
-    emit({ type: "diagnostic", diagnostic: { severity: "info", code: "context_trimmed", message } });
+    const { budget } = this.#parts;
+    const wanted = (this.used() - budget.target) * budget.bytesPerToken();
+    this.#replaceTrimmed(trimResults(this.#messages, wanted, this.#handles()), "left out");
     return this.used() <= budget.threshold;
+  }
+
+  /** Bytes a conversation may have beside what is always there: the instructions at its head count as such. */
+  #room(): number {
+    const { budget } = this.#parts;
+    const head = this.#messages[0];
+    const instructions = head ? this.#bytes([head]) - Buffer.byteLength(ownWords(head)) : 0;
+    return Math.max(LEAST_ROOM, (budget.available - budget.tokens(this.#fixed() + instructions)) * budget.bytesPerToken());
   }
 
   #keepBytes(): number {
     const { budget, keepRecentTokens } = this.#parts;
-    const room = Math.max(0, budget.available - budget.tokens(this.#fixed()));
-    return Math.min(keepRecentTokens, Math.floor(room * RECENT_SHARE)) * budget.bytesPerToken();
+    return Math.min(keepRecentTokens * budget.bytesPerToken(), Math.floor(this.#room() * SHARE.recent));
+  }
+
+  /** What is being worked on, when a cut at `index` takes it away. */
+  #covered(cut: Cut): string | undefined {
+    const request = this.#request;
+    if (request?.text === undefined || request.text === "") return cut.current;
+    const at = request.message ? this.#messages.indexOf(request.message) : -1;
+    return at < cut.index ? request.text : undefined;
   }
 
   async #summarise(
@@ -212,19 +251,21 @@ export class Compactor {
     const beforeTokens = this.used();
     const written = await this.#ask(turnId, covered, guidance, signal);
     if (!written.ok) {
-      this.#fruitless += 1;
+      if (!signal.aborted) this.#fruitless += 1;
       return { done: false, message: written.message };
     }
     const handle = this.#handle(cut.index);
-    const former = covered[0]?.text ?? "";
+    const current = this.#covered(cut);
+    const room = this.#room();
     const summary = summaryText({
       objective: objectiveOf(this.#messages),
       summary: written.text,
-      facts: protectedFacts(covered, factsOf(former)),
-      ...(cut.current !== undefined && { current: cut.current }),
+      facts: protectedFacts(covered, factsOf(formerSummary(covered[0]) ?? ""), room * SHARE.facts),
+      ...(current !== undefined && { current }),
       handle,
+      maxBytes: room * SHARE.request,
     });
-    const start = this.#coveredStart ?? this.#seqs[0] ?? 0;
+    const start = this.#seqs[0] ?? 0;
     const end = Math.max(start, (this.#seqs[cut.index] ?? lastSeq() + 1) - 1);
     const pending = review === "always" || (review === "auto" && needsReview(covered));
     const after = this.#bytes([{ role: "user", text: summary }, ...this.#messages.slice(cut.index)]) + this.#fixed();
@@ -233,7 +274,8 @@ export class Compactor {
       this.#fruitless += 1;
       return { done: false, message: "the summary is not smaller than what it replaces" };
     }
-    this.#fruitless = 0;
+    this.#fruitless = this.#requestsSince < WORTH_REQUESTS ? this.#fruitless + 1 : 0;
+    this.#requestsSince = 0;
     emit({
       type: "compaction",
       summary,
@@ -244,11 +286,9 @@ export class Compactor {
       review: pending ? "pending" : "not_required",
       recoveryHandle: handle,
       model,
-      ...(written.usage && { usage: written.usage }),
       beforeTokens,
       afterTokens,
     });
-    this.#coveredStart = start;
     if (pending) this.#pending = { handle, cut, summary };
     else await this.#apply(cut, summary);
     return { done: true, beforeTokens, afterTokens, pending, handle };
@@ -259,30 +299,42 @@ export class Compactor {
     const retained = this.#messages.slice(cut.index);
     const instructions = await this.#parts.redeliver(retained);
     const text = instructions === "" ? summary : `${instructions}\n\n${summary}`;
-    this.#replace([{ role: "user", text }, ...retained], [this.#parts.lastSeq(), ...this.#seqs.slice(cut.index)]);
+    // The summary stands for all it covers: the next one begins where this one did.
+    this.#replace([{ role: "user", text }, ...retained], [this.#seqs[0] ?? 0, ...this.#seqs.slice(cut.index)]);
   }
 
-  /** Asks the model for the summary; the request always fits. */
+  /** Asks the model for the summary; the request always fits, also when the provider counts differently. */
   async #ask(
     turnId: string,
     covered: readonly Message[],
     guidance: string,
     signal: AbortSignal,
-  ): Promise<
-    { readonly ok: true; readonly text: string; readonly usage?: Usage } | { readonly ok: false; readonly message: string }
-  > {
+  ): Promise<{ readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string }> {
     const { budget, provider } = this.#parts;
-    const room = (budget.available - budget.tokens(Buffer.byteLength(SUMMARY_SYSTEM))) * budget.bytesPerToken() * 0.85;
-    const text = summaryRequest(covered, guidance, room);
+    let room = (budget.available - budget.tokens(Buffer.byteLength(SUMMARY_SYSTEM))) * budget.bytesPerToken() * 0.85;
     const { model, sessionId } = this.#parts.request();
-    const request: ProviderRequest = { model, sessionId, system: SUMMARY_SYSTEM, tools: [], messages: [{ role: "user", text }] };
-    const response = await collectResponse(provider, request, turnId, () => undefined, signal);
-    if (response.usage) this.#parts.emit({ type: "usage", turnId, usage: response.usage });
-    if (response.end.type === "failure") return { ok: false, message: `the summary could not be made: ${response.end.message}` };
-    if (response.text.trim() === "") return { ok: false, message: "the model gave an empty summary" };
-    const limit = Math.floor(budget.available * SUMMARY_SHARE * budget.bytesPerToken());
-    const words = response.text.length <= limit ? response.text : `${response.text.slice(0, limit).toWellFormed()}\n[… cut]`;
-    return { ok: true, text: words, ...(response.usage && { usage: response.usage }) };
+    for (let tries = 1; ; tries++) {
+      const text = summaryRequest(covered, guidance, room);
+      const request: ProviderRequest = {
+        model,
+        sessionId,
+        system: SUMMARY_SYSTEM,
+        tools: [],
+        messages: [{ role: "user", text }],
+      };
+      const response = await collectResponse(provider, request, turnId, () => undefined, signal);
+      // Recorded here, and only here: what counts usage must not meet it twice.
+      if (response.usage) this.#parts.emit({ type: "usage", turnId, usage: response.usage });
+      if (response.end.type === "failure") {
+        if (response.end.class !== "context_overflow" || tries >= MAX_ASKS)
+          return { ok: false, message: `the summary could not be made: ${response.end.message}` };
+        room = Math.min(room, Buffer.byteLength(text)) / 2;
+        continue;
+      }
+      if (response.end.reason === "refusal") return { ok: false, message: "the model refused to write a summary" };
+      if (response.text.trim() === "") return { ok: false, message: "the model gave an empty summary" };
+      return { ok: true, text: clipBytes(response.text, Math.floor(this.#room() * SHARE.summary)) };
+    }
   }
 
   #overflow(reason: string): Stop {
@@ -293,4 +345,15 @@ export class Compactor {
       message: `the conversation does not fit the model any more (${reason}): about ${this.used()} of ${budget.available} tokens, ${fixed} of them fixed (system prompt and tools); start a new session, or use a model with a larger window`,
     };
   }
+}
+
+/** What a message says without the instructions that were sent with it. */
+function ownWords(message: Message): string {
+  return message.role === "user" ? (formerSummary(message) ?? "") + plainUserText(message.text) : message.text;
+}
+
+function clipBytes(text: string, limit: number): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= limit) return text;
+  return `${text.slice(0, Math.floor((text.length * limit) / bytes)).toWellFormed()}\n[… cut]`;
 }

@@ -194,9 +194,10 @@ export class Conversation implements Runtime {
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
       emit(external ? this.#externalMetadata(turnId) : this.#metadata(turnId));
       emit({ type: "turn_started", turnId, text });
+      const userSeq = this.#log?.lastSeq ?? -1;
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
       this.#messages.push({ role: "user", text: head + text });
-      this.#compactor.noteUser(this.#log?.lastSeq ?? -1);
+      this.#compactor.noteUser(userSeq);
       const ledger = this.#writeLedger(turnId, external !== undefined);
       const turn = this.#turn(turnId, ended);
       const outcome = await (external ? external.run(turn) : runTurn(turn));

@@ -149,16 +149,17 @@ class ConversationBuilder {
     };
     let summaries = active;
     for (const entry of this.#entries) {
-      summaries = summaries.filter(({ record, seq }) => {
+      summaries = summaries.filter(({ record }) => {
         if (record.covered_end_seq >= entry.seq) return true;
-        push(seq, { role: "user", text: summaryText(record.summary) });
+        // It stands for all it covers: a later compaction that covers it begins where it did.
+        push(record.covered_start_seq, { role: "user", text: summaryText(record.summary) });
         return false;
       });
       if (active.some(({ record }) => entry.seq >= record.covered_start_seq && entry.seq <= record.covered_end_seq)) continue;
       if (entry.kind === "user") push(entry.seq, { role: "user", text: entry.text });
       else for (const message of toMessages(entry, openCalls)) push(entry.seq, message);
     }
-    for (const { record, seq } of summaries) push(seq, { role: "user", text: summaryText(record.summary) });
+    for (const { record } of summaries) push(record.covered_start_seq, { role: "user", text: summaryText(record.summary) });
     const inForce = active.at(-1)?.record;
     let orphanResults = this.#orphans;
     for (const waiting of this.#early.values()) orphanResults += waiting.length;

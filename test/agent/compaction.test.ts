@@ -1,16 +1,8 @@
 import { expect, test } from "bun:test";
 import { createBudget, messageBytes } from "../../src/agent/budget.ts";
-import {
-  factsOf,
-  findCut,
-  needsReview,
-  objectiveOf,
-  plainUserText,
-  protectedFacts,
-  summaryRequest,
-  summaryText,
-  trimResults,
-} from "../../src/agent/compaction.ts";
+import { findCut, shortenResults, trimResults } from "../../src/agent/compaction.ts";
+import { factsOf, needsReview, plainUserText, protectedFacts } from "../../src/agent/facts.ts";
+import { objectiveOf, requestOf, summaryRequest, summaryText } from "../../src/agent/summary.ts";
 import type { AssistantMessage, Message, ToolMessage } from "../../src/types/message.ts";
 
 let ids = 0;
@@ -84,9 +76,16 @@ test("protected facts: constraints, failing checks and unverified edits; a passi
   ]);
   expect(needsReview(messages)).toBe(true);
   const verified = [...messages, ...exchange("run_shell", { argv: ["npm", "test"] }, "$ npm test\nexit 0")];
-  expect(protectedFacts(verified, ["constraint: keep LF", "failing: old"])).toEqual([
+  const earlier = [
+    "constraint: keep LF",
+    "failing: lint {} → no",
+    'failing: run_shell {"argv":["npm","test"]} → exit 1',
+    "unverified edit: x",
+  ];
+  expect(protectedFacts(verified, earlier)).toEqual([
     "constraint: keep LF",
     "constraint: You must not touch api.ts.",
+    "failing: lint {} → no",
   ]);
   expect(needsReview(verified)).toBe(false);
 });
@@ -134,10 +133,70 @@ test("the budget learns from reported usage, within reason", () => {
   expect(budget.tokens(3500)).toBe(1000);
   budget.learn(4000, { inputTokens: 1000 });
   expect(budget.tokens(4000)).toBe(1000);
-  budget.learn(1_000_000, { inputTokens: 3 });
+  budget.learn(7000, { inputTokens: 1000 });
   expect(budget.tokens(5000)).toBe(1000);
+  budget.learn(1500, { inputTokens: 1000 });
+  expect(budget.tokens(2000)).toBe(1000);
+  // No count of this request at all.
+  budget.learn(1_000_000, { inputTokens: 3 });
   budget.learn(10, { inputTokens: 9999 });
   expect(budget.tokens(2000)).toBe(1000);
   budget.learn(10, {});
   expect(budget.tokens(2000)).toBe(1000);
+});
+
+test("what a compaction carries is read back from it, however often it is compacted", () => {
+  const parts = { objective: "do it all", summary: "## Objective\n- all", facts: [], handle: "records 0-9" };
+  const first = user(summaryText({ ...parts, current: "do it all" }));
+  expect(requestOf(first)).toBe("do it all");
+  // The request of a summary is the request it carries, not the summary.
+  const second = user(
+    `<project_context>\nRULES\n</project_context>\n\n${summaryText({ ...parts, current: requestOf(first) ?? "" })}`,
+  );
+  expect(messageBytes(second)).toBeLessThan(messageBytes(first) + 60);
+  expect(requestOf(second)).toBe("do it all");
+  expect(requestOf(user(summaryText({ ...parts, current: "then </x> this" })))).toBe("then </x> this");
+  expect(requestOf(user(summaryText(parts)))).toBeUndefined();
+  const long = summaryText({ ...parts, objective: "o".repeat(9000), current: "c".repeat(9000), maxBytes: 500 });
+  expect(long.length).toBeLessThan(1500);
+});
+
+test("the cut of a conversation that begins with a summary covers more than the summary", () => {
+  const summary = user(summaryText({ objective: "o", summary: "s", facts: [], current: "go", handle: "records 0-9" }));
+  expect(findCut([summary, user("a"), say("b")], 1e9)).toBeUndefined();
+  expect(findCut([summary, user("a"), say("b"), user("c"), say("d")], 1e9)).toEqual({ index: 3 });
+  const loop: Message[] = [summary, ...exchange("t", 1, big("a")), ...exchange("t", 2, big("b")), ...exchange("t", 3, big("c"))];
+  expect(findCut(loop, 6000)).toEqual({ index: 5, current: "go" });
+  expect(findCut(loop.slice(0, 3), 100)).toBeUndefined();
+});
+
+test("results too large for the window keep head and tail, all down to one length, only as far as needed", () => {
+  const messages: Message[] = [
+    user("go"),
+    ...exchange("t", 1, `HEAD${big("é")}TAIL`),
+    ...exchange("t", 2, "small"),
+    ...exchange("t", 3, big("b")),
+  ];
+  const total = (list: readonly Message[]): number => list.reduce((sum, message) => sum + messageBytes(message), 0);
+  for (const excess of [100, 3000, 9000, 13_000]) {
+    const { messages: short, savedBytes, count } = shortenResults(messages, excess);
+    expect(savedBytes).toBeGreaterThanOrEqual(excess);
+    expect(total(messages) - total(short)).toBe(savedBytes);
+    expect(count).toBe(excess === 100 || excess === 3000 ? 1 : 2);
+    expect(short[2]?.text).toMatch(/^HEAD.*\[… \d+ characters …\].*TAIL$/s);
+    expect(short[4]).toBe(messages[4] as Message);
+  }
+  expect(shortenResults(messages, 1e9).savedBytes).toBeGreaterThan(13_000);
+  expect(shortenResults([user("x")], 10).count).toBe(0);
+});
+
+test("facts keep to their room: what is open first, then the oldest constraints", () => {
+  const said = Array.from({ length: 40 }, (_, n) => `constraint: never do ${n}`);
+  const open = ["failing: a → x", "unverified edit: b"];
+  const all = protectedFacts([], [...said, ...open]);
+  expect(all).toHaveLength(24);
+  expect(all.slice(0, 4)).toEqual(said.slice(0, 4));
+  expect(all.slice(-3)).toEqual([said[39] ?? "", ...open]);
+  const few = protectedFacts([], [...said, ...open], 180);
+  expect(few).toEqual([...said.slice(0, 4), said[39] ?? "", ...open]);
 });

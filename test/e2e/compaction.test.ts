@@ -71,7 +71,7 @@ test("a long run in a small window: never over it, instructions and constraints 
     const usage = { input: Math.ceil(Buffer.byteLength(seen.raw) / 4), output: 50 };
     if (isSummary(seen)) return { text: SUMMARY, usage };
     turn += 1;
-    if (turn >= 60) return { text: "all done", usage };
+    if (turn >= 120) return { text: "all done", usage };
     return {
       calls: [
         {
