@@ -4,6 +4,7 @@
  */
 import type { ContextOptions } from "./contract.ts";
 import { describe } from "./deliver.ts";
+import { DROPPED } from "./drops.ts";
 import { type IndexedDirectory, indexDirectories } from "./index-files.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import type { Preparer } from "./prepare.ts";
@@ -125,6 +126,11 @@ export class BackgroundIndex {
     const changed = entry.contentHash !== file.contentHash;
     if (!changed && entry.state !== "removed" && entry.state !== "skipped") return entry;
     describe(entry, file);
+    if (this.#ledger.drops.holds(entry.path, file.contentHash)) {
+      entry.state = "dropped";
+      entry.reason = DROPPED;
+      return entry;
+    }
     const blocked = await this.#preparer.wouldBlock(file);
     // It may have been delivered while it was looked at.
     if (entry.claim !== undefined) return entry;

@@ -5,6 +5,7 @@
 import { lstat } from "node:fs/promises";
 import type { ContextOptions } from "./contract.ts";
 import { describe, type Wanted } from "./deliver.ts";
+import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
 import { type Entry, infoOf, type Ledger } from "./ledger.ts";
 import { loadFile } from "./load.ts";
@@ -37,9 +38,9 @@ export class ChangeFinder {
     this.#chain = chain.map(({ entry }) => entry.path);
   }
 
-  tell(kind: "changed" | "added" | "removed", entry: { readonly path: string }, more = ""): void {
+  tell(kind: "changed" | "added" | "removed", entry: { readonly path: string; readonly origin?: string }, more = ""): void {
     const severity = kind === "added" ? "info" : "warning";
-    const message = `${entry.path}: instruction file ${kind}${more}`;
+    const message = `${entry.path}: ${entry.origin === "pin" ? "pinned" : "instruction"} file ${kind}${more}`;
     this.#options.diagnose({ severity, code: `context_${kind}`, path: entry.path, message });
   }
 
@@ -76,14 +77,18 @@ export class ChangeFinder {
   }
 
   #compare({ entry, file }: Resolved, cap: number, reason: string): Wanted[] {
-    if (entry.claim?.hash === file.contentHash) {
+    if (entry.claim?.hash === file.contentHash && entry.state !== "dropped") {
       entry.stamp = file.stamp;
       if (entry.reason.startsWith("kept")) entry.reason = reason;
       return [];
     }
     const status = entry.claim ? "changed" : "added";
+    if (this.#ledger.drops.holds(entry.path, file.contentHash))
+      // The delivery withdraws what was sent.
+      return entry.claim ? [{ entry, file, cap, reason: DROPPED }] : [];
     // A blocked or unreadable file is looked at again each turn; it is news only when its content is.
-    if (entry.state !== "blocked" || entry.contentHash !== file.contentHash) this.tell(status, entry);
+    if (entry.state !== "blocked" || entry.contentHash !== file.contentHash)
+      this.tell(status, entry, entry.state === "dropped" ? ": it was dropped, and its content is new" : "");
     return [{ entry, file, cap, reason, status }];
   }
 
@@ -127,6 +132,7 @@ export class ChangeFinder {
           : " (another file of its directory takes its place)";
     this.tell("removed", entry, why);
     entry.claim = undefined;
+    entry.heldBytes = 0;
     entry.state = "removed";
     entry.reason = why === "" ? "it is gone from disk" : why.slice(2, -1);
     return [{ info: infoOf(entry), status: "removed" }];
@@ -138,7 +144,8 @@ export class ChangeFinder {
     const notes: Piece[] = [];
     const chain = new Set(this.#chain);
     for (const entry of this.#ledger.claimed()) {
-      if (chain.has(entry.path) || entry.claim === undefined) continue;
+      // Pinned files: pinned.ts.
+      if (chain.has(entry.path) || entry.claim === undefined || entry.origin === "pin") continue;
       const file = await loadFile(entry.path, (real) => isInside(entry.confine, real));
       if (file.kind === "text" || file.kind === "large") {
         if (entry.origin !== "link" && (await this.#superseded(entry, wanted, notes))) continue;
@@ -158,6 +165,7 @@ export class ChangeFinder {
     if (!now || now.entry === entry) return false;
     this.tell("removed", entry, " (another file of its directory takes its place)");
     entry.claim = undefined;
+    entry.heldBytes = 0;
     entry.state = "removed";
     entry.reason = "another file of its directory takes its place";
     notes.push({ info: infoOf(entry), status: "removed" });

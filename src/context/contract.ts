@@ -4,6 +4,7 @@
  */
 import type { Diagnostic, SourceInfo } from "../types/event.ts";
 import type { ContextSettings } from "../types/settings.ts";
+import type { Drop } from "./drops.ts";
 
 /** Values for templates (C8). `model_id` is the provider's name. */
 export type TemplateFacts = {
@@ -44,6 +45,20 @@ export type Delivery = { readonly text: string; readonly sources: readonly Sourc
 
 export type Touched = { readonly path: string; readonly kind: string; readonly completeHash?: string };
 
+/** `path` is absolute; `fresh` is false where nothing changed. */
+export type PinAnswer =
+  | { readonly ok: true; readonly message: string; readonly path: string; readonly fresh: boolean }
+  | { readonly ok: false; readonly message: string };
+
+export type PinnedPath = { readonly path: string /** As a person wrote it. */; readonly typed: string };
+
+export type DropAnswer =
+  | { readonly ok: true; readonly message: string; readonly source: SourceInfo }
+  | { readonly ok: false; readonly message: string };
+
+/** What a person decided in an earlier run. Pins: relative to the root. Drops: real paths. */
+export type Decisions = { readonly pins: readonly string[]; readonly drops: readonly Drop[] };
+
 export interface ContextEngine {
   /** C3, C9.2: the chain as `<project_context>` for the first message. Also starts the background index (never awaited here). */
   start(): Promise<Delivery>;
@@ -57,9 +72,25 @@ export interface ContextEngine {
    * `batch`: what the other calls of the same batch touched; a file one of them read whole is not sent beside it.
    */
   touched(paths: readonly Touched[], batch?: readonly Touched[]): Promise<Delivery>;
-  /** C4: pins govern every later turn. Paths as a person wrote them. */
-  pin(path: string): Promise<{ readonly ok: boolean; readonly message: string }>;
-  unpin(path: string): { readonly ok: boolean; readonly message: string };
+  /**
+   * C4: what governs the path applies in every later turn; a file's own text is delivered too (as it is on disk, again when it
+   * changed) unless only the `scope` is wanted. Paths as a person wrote them.
+   */
+  pin(path: string, what?: "text" | "scope"): Promise<PinAnswer>;
+  unpin(path: string): PinAnswer;
+  pins(): readonly PinnedPath[];
+  /**
+   * An instruction or pinned file (or the instruction file of a directory) is not delivered until its content changes; at the
+   * next turn the model is told that what it holds of it no longer applies.
+   */
+  drop(path: string): Promise<DropAnswer>;
+  /** Lifts one drop, or all; answers the real paths. */
+  resetDrops(path?: string): Promise<readonly string[]>;
+  drops(): readonly Drop[];
+  /** Pins and drops of an earlier run; before `start`. */
+  restore(decisions: Decisions): Promise<void>;
+  /** These texts have left the conversation without a compaction: they may be delivered again. */
+  lost(sources: readonly Drop[]): void;
   /** C3: `/cd`. */
   changeDirectory(cwd: string): void;
   /** C10: hashes recorded by an earlier run, compared with disk at the next `turn`. */

@@ -2,14 +2,14 @@
  * Turns wanted files into pieces of the conversation (C4, C6, C7, C9): their links behind them, the total cap over all,
  * each claimed in the ledger. Refuses: deciding which files are wanted, the words around the pieces.
  */
-import { dirname } from "node:path";
 import type { ContextOptions } from "./contract.ts";
+import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
 import { entryFor } from "./identity.ts";
-import { type Entry, infoOf, type Ledger } from "./ledger.ts";
+import { type Entry, infoOf, type Ledger, release } from "./ledger.ts";
 import { findLinks, resolveLink } from "./links.ts";
 import { loadFile } from "./load.ts";
-import { isInside, scopeOf } from "./places.ts";
+import { isInside } from "./places.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
 
 const MAX_LINK_DEPTH = 5;
@@ -21,6 +21,8 @@ export type Wanted = {
   readonly cap: number;
   readonly reason: string;
   readonly status?: Piece["status"];
+  /** Word for word, links and templates included: a pinned file. */
+  readonly plain?: true;
 };
 
 type Item = Wanted & { readonly body?: string; readonly truncated: boolean; readonly note?: string; readonly gone?: boolean };
@@ -49,6 +51,12 @@ export class Deliverer {
     this.#used = 0;
   }
 
+  /** The text of one file has left the conversation. */
+  lost(entry: Entry): void {
+    this.#used = Math.max(0, this.#used - (entry.lastText?.length ?? 0));
+    entry.lastText = undefined;
+  }
+
   /** `wanted` is in order, broad to close. Blocked files yield nothing, or a withdrawal where their text had been sent. */
   async deliver(wanted: readonly Wanted[], cwd: string): Promise<Piece[]> {
     const seen = new Set(wanted.map((item) => item.entry.path));
@@ -61,12 +69,14 @@ export class Deliverer {
     const { entry, file } = wanted;
     const hadText = entry.claim !== undefined;
     describe(entry, file);
-    const prepared = await this.#preparer.prepare(file, wanted.cap, cwd);
+    if (this.#ledger.drops.holds(entry.path, file.contentHash)) return this.#dropped(wanted);
+    const prepared = await this.#preparer.prepare(file, wanted.cap, cwd, wanted.plain);
     if (prepared.kind === "blocked") {
       entry.state = "blocked";
       entry.reason = prepared.reason;
       entry.claim = undefined;
       entry.lastText = undefined;
+      entry.heldBytes = 0;
       if (!hadText) return [];
       const note = "Its current text is withheld by the security scan; its earlier text no longer applies.";
       return [{ ...wanted, status: "withdrawn", truncated: false, note, gone: true }];
@@ -75,7 +85,21 @@ export class Deliverer {
     const twin = this.#twin(entry);
     if (twin) return [{ ...wanted, truncated: twin.truncated, note: `The same text as ${twin.path}, which stands above.` }];
     const own: Item = { ...wanted, body: prepared.body, truncated: prepared.truncated };
-    return [own, ...(await this.#links(wanted, prepared.full, cwd, seen, depth))];
+    return wanted.plain ? [own] : [own, ...(await this.#links(wanted, prepared.full, cwd, seen, depth))];
+  }
+
+  /** A dropped file yields nothing; what the conversation holds of it, and of the files it alone brought, is withdrawn. */
+  #dropped(wanted: Wanted): Item[] {
+    const { entry } = wanted;
+    const held = entry.claim !== undefined;
+    release(entry, DROPPED);
+    entry.state = "dropped";
+    entry.reason = DROPPED;
+    entry.lastText = undefined;
+    if (!held) return [];
+    const note = "The user dropped this file: its text no longer applies.";
+    const own: Item = { ...wanted, status: "withdrawn", truncated: false, note, gone: true };
+    return [own, ...this.#unlinked(wanted, new Set(), new Set())];
   }
 
   /** A copy of a nested file whose text is already there (A04: a worktree inside the workspace). */
@@ -83,7 +107,7 @@ export class Deliverer {
     if (entry.origin !== "nested") return undefined;
     return this.#ledger
       .claimed()
-      .find((other) => other !== entry && other.claim?.kind === "text" && other.claim.hash === entry.contentHash);
+      .find((other) => other !== entry && other.state === "visible" && other.claim?.hash === entry.contentHash);
   }
 
   async #links(from: Wanted, text: string, cwd: string, seen: Set<string>, depth: number): Promise<Item[]> {
@@ -146,13 +170,14 @@ export class Deliverer {
     return await this.#expand({ entry, file, cap: from.cap, reason, ...(status && { status }) }, cwd, seen, depth + 1);
   }
 
-  /** Files this one used to link and no longer does. */
+  /** Files this one used to link and no longer does, and what they alone brought. */
   #unlinked(from: Wanted, linked: ReadonlySet<string>, seen: ReadonlySet<string>): Item[] {
     const items: Item[] = [];
     for (const entry of this.#ledger.claimed()) {
       if (entry.origin !== "link" || entry.linkedFrom !== from.entry.path || linked.has(entry.path) || seen.has(entry.path))
         continue;
       entry.claim = undefined;
+      entry.heldBytes = 0;
       entry.state = "removed";
       entry.reason = `no longer linked from ${from.entry.path}`;
       items.push({
@@ -165,6 +190,7 @@ export class Deliverer {
         note: "No longer linked; its text no longer applies.",
         gone: true,
       });
+      items.push(...this.#unlinked({ ...from, entry }, linked, seen));
     }
     return items;
   }
@@ -203,6 +229,7 @@ export class Deliverer {
         entry.truncated = item.truncated;
         entry.reason = text || item.body !== undefined ? item.reason : (item.note ?? item.reason);
         entry.lastText = item.body;
+        entry.heldBytes = item.body === undefined ? 0 : Buffer.byteLength(item.body);
         this.#used += item.body?.length ?? 0;
         this.#ledger.use(entry);
       }
@@ -214,10 +241,4 @@ export class Deliverer {
       };
     });
   }
-}
-
-/** What a file outside every chain place is called: the scope of its own directory. */
-export function nestedPlace(root: string, path: string): { readonly place: string; readonly scope: string } {
-  const place = dirname(path);
-  return { place, scope: scopeOf(root, place) };
 }

@@ -7,22 +7,47 @@ import { realpath } from "node:fs/promises";
 import type { SourceInfo } from "../types/event.ts";
 import { BackgroundIndex } from "./background.ts";
 import { ChangeFinder } from "./changes.ts";
-import type { ContextEngine, ContextOptions, Delivery, Touched } from "./contract.ts";
+import type {
+  ContextEngine,
+  ContextOptions,
+  Decisions,
+  Delivery,
+  DropAnswer,
+  PinAnswer,
+  PinnedPath,
+  Touched,
+} from "./contract.ts";
 import { Deliverer, describe, type Wanted } from "./deliver.ts";
-import { formatContext, formatTouched, formatUpdate, type Piece } from "./format.ts";
-import { type Entry, infoOf, Ledger } from "./ledger.ts";
+import { Dropper } from "./dropper.ts";
+import type { Drop } from "./drops.ts";
+import { formatContext, formatPinned, formatTouched, formatUpdate, type Piece } from "./format.ts";
+import { type Entry, infoOf, Ledger, release } from "./ledger.ts";
 import { Places } from "./nested.ts";
+import { PinnedFiles } from "./pinned.ts";
 import { PinBoard } from "./pins.ts";
 import { Preparer } from "./prepare.ts";
 import { recentNested, redeliveryText } from "./redelivery.ts";
 import { chainReason, type Resolved, Resolver } from "./resolve.ts";
 
-export type { ContextEngine, ContextOptions, Delivery, TemplateFacts, Touched } from "./contract.ts";
+export type {
+  ContextEngine,
+  ContextOptions,
+  Decisions,
+  Delivery,
+  DropAnswer,
+  PinAnswer,
+  TemplateFacts,
+  Touched,
+} from "./contract.ts";
+export type { Drop } from "./drops.ts";
 
 /** How long a later turn waits for news of nested files that nobody asked about. The first turn never waits. */
 const INDEX_WAIT_MS = 150;
 /** Nested files that came or went are listed up to here; then counted. */
 const MAX_LISTED_NEWS = 20;
+const OFF = { ok: false, message: "Project context is off (--no-context, or context.enabled = false)." } as const;
+/** Reading such a file brings its text into the conversation, not into force. */
+const WITHHELD: ReadonlySet<string> = new Set(["blocked", "dropped"]);
 const NOTHING: Delivery = { text: "", sources: [] };
 
 class Engine implements ContextEngine {
@@ -35,6 +60,8 @@ class Engine implements ContextEngine {
   readonly #index: BackgroundIndex;
   readonly #places: Places;
   readonly #pins: PinBoard;
+  readonly #pinned: PinnedFiles;
+  readonly #dropper: Dropper;
   #cwd: string;
   #home: string | undefined;
   #started = false;
@@ -53,6 +80,8 @@ class Engine implements ContextEngine {
     this.#index = new BackgroundIndex(options, this.#ledger, this.#resolver, this.#preparer);
     this.#places = new Places(options.root);
     this.#pins = new PinBoard(options.root, options.home);
+    this.#pinned = new PinnedFiles(options, this.#ledger, this.#preparer, this.#changes);
+    this.#dropper = new Dropper(options, this.#ledger, this.#resolver, this.#places);
   }
 
   start(): Promise<Delivery> {
@@ -67,9 +96,10 @@ class Engine implements ContextEngine {
       const opening = this.#started ? [] : await this.#startChain();
       const update = await this.#update();
       const named = await this.#named(prompt);
+      const pinned = await this.#pinnedTexts();
       this.#turns++;
-      const texts = [formatContext(opening), update.text, formatContext(named)].filter((text) => text !== "");
-      return delivery(texts.join("\n\n"), [...opening, ...update.pieces, ...named]);
+      const texts = [formatContext(opening), update.text, formatContext(named), formatPinned(pinned)];
+      return delivery(texts.filter((text) => text !== "").join("\n\n"), [...opening, ...update.pieces, ...named, ...pinned]);
     });
   }
 
@@ -92,15 +122,46 @@ class Engine implements ContextEngine {
     });
   }
 
-  pin(path: string): Promise<{ readonly ok: boolean; readonly message: string }> {
-    return this.#alone(async () => this.#pins.pin(path, this.#cwd), {
-      ok: false,
-      message: "Project context is off (--no-context).",
-    });
+  pin(path: string, what: "text" | "scope" = "text"): Promise<PinAnswer> {
+    return this.#alone(async () => await this.#pins.pin(path, this.#cwd, what === "text"), OFF);
   }
 
-  unpin(path: string): { readonly ok: boolean; readonly message: string } {
-    return this.#pins.unpin(path, this.#cwd);
+  unpin(path: string): PinAnswer {
+    const answer = this.#pins.unpin(path, this.#cwd);
+    if (answer.ok) this.#pinned.forget(answer.path);
+    return answer;
+  }
+
+  pins(): readonly PinnedPath[] {
+    return this.#pins.list();
+  }
+
+  drop(path: string): Promise<DropAnswer> {
+    return this.#alone(async () => await this.#dropper.drop(path, this.#cwd), OFF);
+  }
+
+  resetDrops(path?: string): Promise<readonly string[]> {
+    return this.#alone(async () => this.#dropper.reset(path, this.#cwd), []);
+  }
+
+  drops(): readonly Drop[] {
+    return this.#ledger.drops.list();
+  }
+
+  async restore({ pins, drops }: Decisions): Promise<void> {
+    if (!this.#options.settings.enabled) return;
+    await this.#pins.restore(pins);
+    for (const drop of drops) this.#ledger.drops.add(drop);
+  }
+
+  lost(sources: readonly Drop[]): void {
+    for (const { path, contentHash } of sources) {
+      const entry = this.#ledger.get(path);
+      if (entry?.claim?.kind !== "text" || entry.claim.hash !== contentHash) continue;
+      this.#deliverer.lost(entry);
+      release(entry, "left the conversation with an old tool result");
+      this.#places.forget(entry.place);
+    }
   }
 
   changeDirectory(cwd: string): void {
@@ -124,15 +185,18 @@ class Engine implements ContextEngine {
       const kept = new Set(retained.map(({ path, contentHash }) => `${path}\0${contentHash}`));
       for (const entry of recentNested(used, chain)) {
         const found = await this.#resolver.directory(entry.place);
-        if (found?.entry !== entry) continue;
+        if (found?.entry !== entry || this.#ledger.drops.holds(entry.path, found.file.contentHash)) continue;
         describe(entry, found.file);
         if (kept.has(`${entry.path}\0${found.file.contentHash}`))
           this.#claimRead(entry, "complete in the kept part of the conversation");
         else wanted.push({ ...found, cap: this.#options.settings.maxDiscoveredChars, reason: "in recent use before compaction" });
       }
       const pieces = await this.#deliverer.deliver(wanted, this.#cwd);
+      pieces.push(...(await this.#named("")));
+      const pinned = await this.#pinnedTexts(kept);
       const others = redeliveryText(this.#ledger);
-      return delivery(formatContext(pieces, others), pieces);
+      const texts = [formatContext(pieces, others), formatPinned(pinned)].filter((text) => text !== "");
+      return delivery(texts.join("\n\n"), [...pieces, ...pinned]);
     });
   }
 
@@ -182,7 +246,10 @@ class Engine implements ContextEngine {
     const recorded = this.#recorded;
     this.#recorded = [];
     const found = [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
-    for (const { path, contentHash } of recorded) found.push(await this.#changes.recorded(path, contentHash));
+    for (const source of recorded) this.#pinned.remember(source.path, source.contentHash);
+    const pins = new Set(this.#pins.files());
+    for (const { path, contentHash } of recorded)
+      if (!pins.has(path)) found.push(await this.#changes.recorded(path, contentHash));
     const appeared: Wanted[] = [];
     for (const directory of await this.#places.changedSince()) appeared.push(...(await this.#changes.appeared(directory)));
     const wanted = unique([...found.flatMap((part) => part.wanted), ...appeared]);
@@ -235,10 +302,22 @@ class Engine implements ContextEngine {
     return await this.#deliverer.deliver(broadToClose(unique(wanted)), this.#cwd);
   }
 
+  /** Pinned files whose current text the conversation lacks. `kept`: path and hash of what its tail holds whole. */
+  async #pinnedTexts(kept: ReadonlySet<string> = new Set()): Promise<Piece[]> {
+    const { wanted, notes } = await this.#pinned.look(this.#pins.files());
+    const due = wanted.filter(({ entry, file }) => {
+      if (!kept.has(`${entry.path}\0${file.contentHash}`)) return true;
+      describe(entry, file);
+      this.#claimRead(entry, "complete in the kept part of the conversation");
+      return false;
+    });
+    return [...(await this.#deliverer.deliver(due, this.#cwd)), ...notes];
+  }
+
   /** The file of one nested directory, if the conversation does not hold it; if it does, it has been used once more. */
   async #nestedAt(directory: string, reason: string): Promise<Wanted | undefined> {
     const found = await this.#resolver.directory(directory);
-    if (!found) return undefined;
+    if (!found || this.#ledger.drops.holds(found.entry.path, found.file.contentHash)) return undefined;
     if (found.entry.claim?.kind === "text" || found.entry.claim?.hash === found.file.contentHash) {
       this.#ledger.use(found.entry);
       return undefined;
@@ -249,7 +328,7 @@ class Engine implements ContextEngine {
   #claimReads(complete: ReadonlyMap<string, string>): void {
     for (const [path, hash] of complete) {
       const entry = this.#ledger.get(path);
-      if (entry && entry.contentHash === hash && entry.claim?.kind !== "text" && entry.state !== "blocked")
+      if (entry && entry.contentHash === hash && entry.claim?.kind !== "text" && !WITHHELD.has(entry.state))
         this.#claimRead(entry);
     }
   }
@@ -259,6 +338,7 @@ class Engine implements ContextEngine {
     entry.claim = { hash: entry.contentHash, kind: "text" };
     entry.state = "visible";
     entry.truncated = false;
+    entry.heldBytes = entry.byteCount;
     entry.reason = reason;
     this.#ledger.use(entry);
   }

@@ -3,6 +3,7 @@
  * arriving twice. Refuses: reading files, text for the model.
  */
 import type { SourceInfo, SourceOrigin, SourceState } from "../types/event.ts";
+import { DropBoard } from "./drops.ts";
 import type { Stamp } from "./load.ts";
 
 export type Entry = {
@@ -24,6 +25,8 @@ export type Entry = {
   claim: { readonly hash: string; readonly kind: "text" | "path" } | undefined;
   /** Last capped text delivered, for when a later read fails (C5). Bounded by the total cap. */
   lastText: string | undefined;
+  /** Bytes of its text that the conversation holds. */
+  heldBytes: number;
   /** Turn-independent clock of use; 0 never. */
   lastUsed: number;
   /** Path of the file that links this one. */
@@ -41,11 +44,20 @@ const NO_CLAIM = {
   reason: "",
   claim: undefined,
   lastText: undefined,
+  heldBytes: 0,
   lastUsed: 0,
   linkedFrom: undefined,
 } as const;
 
-const ORIGIN_ORDER: Readonly<Record<SourceOrigin, number>> = { global: 0, ancestor: 1, root: 2, cwd: 3, nested: 4, link: 4 };
+const ORIGIN_ORDER: Readonly<Record<SourceOrigin, number>> = {
+  global: 0,
+  ancestor: 1,
+  root: 2,
+  cwd: 3,
+  nested: 4,
+  link: 4,
+  pin: 5,
+};
 
 export function infoOf(entry: Entry): SourceInfo {
   return {
@@ -57,10 +69,21 @@ export function infoOf(entry: Entry): SourceInfo {
     truncated: entry.truncated,
     state: entry.state,
     reason: entry.reason,
+    ...(entry.heldBytes > 0 && { heldBytes: entry.heldBytes }),
   };
 }
 
+/** What it is once the conversation no longer holds it: a candidate, unless somebody decided otherwise. */
+export function release(entry: Entry, reason: string): void {
+  entry.claim = undefined;
+  entry.heldBytes = 0;
+  if (entry.state === "dropped") return;
+  entry.state = "candidate";
+  entry.reason = reason;
+}
+
 export class Ledger {
+  readonly drops = new DropBoard();
   readonly #entries = new Map<string, Entry>();
   /** Device and inode → path: a second name of one file finds the first (C2). */
   readonly #identities = new Map<string, string>();
@@ -108,12 +131,7 @@ export class Ledger {
 
   /** C11: nothing of any file is in the conversation any more. */
   clearClaims(): void {
-    for (const entry of this.#entries.values()) {
-      if (entry.claim === undefined) continue;
-      entry.claim = undefined;
-      entry.state = "candidate";
-      entry.reason = "left the conversation when it was compacted";
-    }
+    for (const entry of this.claimed()) release(entry, "left the conversation when it was compacted");
   }
 
   /** Broad to close; what the conversation holds before what it does not. */

@@ -26,9 +26,10 @@ export class Places {
     this.#root = root;
   }
 
-  /** C11: a new context checks every directory afresh. */
-  forget(): void {
-    this.#visited.clear();
+  /** C11: a new context checks every directory afresh; or this one is due for another look. */
+  forget(directory?: string): void {
+    if (directory === undefined) this.#visited.clear();
+    else this.#visited.delete(directory);
   }
 
   /**

@@ -1,15 +1,22 @@
-/** Pinned paths (C4, By pin): what governs them applies in every turn. Refuses: paths outside the workspace. */
+/**
+ * Pinned paths (C4, By pin; integrations.md, Compaction): what governs them applies in every turn, and a pinned file's own
+ * text is in the conversation as it is on disk. Refuses: paths outside the workspace; reading files (pinned.ts).
+ */
 import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { PinAnswer, PinnedPath } from "./contract.ts";
 import type { Named } from "./nested.ts";
 import { absoluteCandidates, governingDirectory, isInside, scopeOf } from "./places.ts";
 
-export type PinAnswer = { readonly ok: boolean; readonly message: string };
+type Pin = { readonly typed: string /** False: only what governs the path is wanted. */; readonly text: boolean };
+
+const MAX_PINS = 200;
 
 export class PinBoard {
   readonly #root: string;
   readonly #home: string | undefined;
   /** Absolute path → what was typed. */
-  readonly #pins = new Map<string, string>();
+  readonly #pins = new Map<string, Pin>();
 
   constructor(root: string, home: string | undefined) {
     this.#root = root;
@@ -17,34 +24,54 @@ export class PinBoard {
   }
 
   /** Relative paths are looked for in the working directory, then in the root. A path that does not exist yet may be pinned. */
-  async pin(text: string, cwd: string): Promise<PinAnswer> {
-    const candidates = absoluteCandidates(text, [cwd, this.#root], this.#home);
-    const existing = await Promise.all(candidates.map(async (path) => (await lstat(path).catch(() => undefined)) !== undefined));
-    const path = candidates.find((_path, at) => existing[at]) ?? candidates[0];
+  async pin(typed: string, cwd: string, text: boolean): Promise<PinAnswer> {
+    const candidates = absoluteCandidates(typed, [cwd, this.#root], this.#home);
+    const found = await Promise.all(candidates.map((path) => lstat(path).catch(() => undefined)));
+    const at = Math.max(
+      0,
+      found.findIndex((info) => info !== undefined),
+    );
+    const path = candidates[at];
     const directory = path === undefined ? undefined : await governingDirectory(path);
     if (path === undefined || directory === undefined || !isInside(this.#root, directory)) {
-      return { ok: false, message: `${text} is not inside the workspace ${this.#root}.` };
+      return { ok: false, message: `${typed} is not inside the workspace ${this.#root}.` };
     }
-    if (this.#pins.has(path)) return { ok: true, message: `${scopeOf(this.#root, path)} is pinned already.` };
-    this.#pins.set(path, text);
-    return {
-      ok: true,
-      message: `Pinned ${scopeOf(this.#root, path)}: the instruction files that govern it apply from the next turn on.`,
-    };
+    const label = scopeOf(this.#root, path);
+    if (this.#pins.has(path)) return { ok: true, message: `${label} is pinned already.`, path, fresh: false };
+    if (this.#pins.size >= MAX_PINS) return { ok: false, message: `${MAX_PINS} paths are pinned already; unpin one first.` };
+    this.#pins.set(path, { typed, text });
+    const own = text && found[at]?.isDirectory() !== true ? "its text and " : "";
+    const message = `Pinned ${label}: ${own}the instruction files that govern it apply from the next turn on.`;
+    return { ok: true, message, path, fresh: true };
   }
 
-  unpin(text: string, cwd: string): PinAnswer {
-    const candidates = absoluteCandidates(text, [cwd, this.#root], this.#home);
-    const path = [...this.#pins].find(([pinned, typed]) => typed === text || candidates.includes(pinned))?.[0];
-    if (path === undefined) return { ok: false, message: `${text} is not pinned.` };
+  unpin(typed: string, cwd: string): PinAnswer {
+    const candidates = absoluteCandidates(typed, [cwd, this.#root], this.#home);
+    const path = [...this.#pins].find(([pinned, pin]) => pin.typed === typed || candidates.includes(pinned))?.[0];
+    if (path === undefined) return { ok: false, message: `${typed} is not pinned.` };
     this.#pins.delete(path);
-    return { ok: true, message: `Unpinned ${scopeOf(this.#root, path)}. What was sent stays in the conversation.` };
+    const message = `Unpinned ${scopeOf(this.#root, path)}. What was sent stays in the conversation.`;
+    return { ok: true, message, path, fresh: true };
+  }
+
+  /** Pins of an earlier run, by paths relative to the root; one that now leads outside is left out. */
+  async restore(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await this.pin(join(this.#root, path), this.#root, true);
+  }
+
+  list(): PinnedPath[] {
+    return [...this.#pins].map(([path, { typed }]) => ({ path, typed }));
+  }
+
+  /** Paths whose own text is wanted. */
+  files(): string[] {
+    return [...this.#pins].flatMap(([path, { text }]) => (text ? [path] : []));
   }
 
   /** The pinned directories as they are on disk now. */
   async places(): Promise<Named[]> {
     const places: Named[] = [];
-    for (const [path, typed] of this.#pins) {
+    for (const [path, { typed }] of this.#pins) {
       const directory = await governingDirectory(path);
       if (directory !== undefined && isInside(this.#root, directory))
         places.push({ directory, why: `governs ${typed}, which is pinned` });

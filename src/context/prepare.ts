@@ -83,10 +83,10 @@ export class Preparer {
     return isInside(this.#options.root, path);
   }
 
-  /** `cwd` is the working directory now; `cap` in characters. */
-  async prepare(file: OnDisk, cap: number, cwd: string): Promise<Prepared> {
+  /** `cwd` is the working directory now; `cap` in characters; `plain` files are no templates. */
+  async prepare(file: OnDisk, cap: number, cwd: string, plain = false): Promise<Prepared> {
     if (file.kind === "large") return { kind: "path", note: this.#largeNote(file) };
-    const rendered = await this.#render(file, cwd);
+    const rendered = plain ? undefined : await this.#render(file, cwd);
     const scanned = this.#options.settings.scan === "off" ? undefined : await this.#scan(file, rendered);
     if (scanned?.blocked !== undefined) return { kind: "blocked", reason: scanned.blocked };
     const full = scanned?.text ?? rendered ?? file.text;

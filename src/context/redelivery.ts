@@ -20,7 +20,10 @@ export function recentNested(held: readonly Entry[], chain: readonly Resolved[])
 export function redeliveryText(ledger: Ledger): string {
   const others = ledger
     .entries()
-    .filter((entry) => entry.claim === undefined && (entry.state === "candidate" || entry.state === "path_only"))
+    .filter(
+      (entry) =>
+        entry.claim === undefined && entry.origin !== "pin" && (entry.state === "candidate" || entry.state === "path_only"),
+    )
     .sort((a, b) => b.lastUsed - a.lastUsed || (a.path < b.path ? -1 : 1));
   if (others.length === 0) return "";
   const listed = others.slice(0, MAX_LISTED);

@@ -20,6 +20,7 @@ const CHAIN_REASONS = {
   cwd: "between the root and the working directory",
   nested: "",
   link: "",
+  pin: "",
 } as const;
 
 export function chainReason(entry: Entry): string {
@@ -77,8 +78,8 @@ export class Resolver {
     this.#noteRefused(found, place);
     if (!found.file) return undefined;
     const entry = await entryFor(this.#ledger, found.file.identity, placed(place, found.file.path));
-    if (entry.origin === "link" && entry.claim === undefined) {
-      // It was reached by a link before; now it stands for its own directory.
+    if ((entry.origin === "link" || entry.origin === "pin") && entry.claim === undefined) {
+      // It was linked or pinned before; now it stands for its own directory.
       const { origin, scope, confine } = place;
       Object.assign(entry, { place: directory, origin, scope, confine, linkedFrom: undefined });
     }

@@ -57,8 +57,9 @@ export type Diagnostic = {
   readonly line?: number;
 };
 
-export type SourceOrigin = "global" | "ancestor" | "root" | "cwd" | "nested" | "link";
-export type SourceState = "visible" | "candidate" | "path_only" | "blocked" | "skipped" | "removed";
+/** `pin`: an ordinary file that the user pinned (integrations.md, Compaction). */
+export type SourceOrigin = "global" | "ancestor" | "root" | "cwd" | "nested" | "link" | "pin";
+export type SourceState = "visible" | "candidate" | "path_only" | "blocked" | "skipped" | "removed" | "dropped";
 
 /** One instruction file as seen by a run (spec context.md, Words). Never carries text. */
 export type SourceInfo = {
@@ -71,6 +72,8 @@ export type SourceInfo = {
   readonly truncated: boolean;
   readonly state: SourceState;
   readonly reason: string;
+  /** Bytes of its text that the conversation holds; absent where it holds none. */
+  readonly heldBytes?: number;
 };
 
 /** One entry of the context ledger record (sessions.md `context_ledger`). */

@@ -111,6 +111,7 @@ test("C15 the ledger holds no text", async () => {
   expect(Object.keys(b.engine.sources()[0] ?? {}).sort()).toEqual([
     "byteCount",
     "contentHash",
+    "heldBytes",
     "origin",
     "path",
     "reason",
