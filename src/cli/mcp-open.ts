@@ -2,7 +2,7 @@
 import { version } from "../app/version.ts";
 import { createProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
-import { UserError } from "../base/user-error.ts";
+import { EXIT, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
@@ -40,7 +40,8 @@ export function findServer(place: McpPlace, name: string): ListedServer {
   if (found.plan) return found;
   if (found.state === "disabled") throw new UserError(`MCP server ${name} is not enabled (enabled = false in ${found.from})`);
   const why = diagnostics.find((diagnostic) => diagnostic.path === found.from && diagnostic.severity === "warning");
-  throw new UserError(why?.message ?? `MCP server ${name} cannot be started`);
+  const message = why?.message ?? `MCP server ${name} cannot be started`;
+  throw new UserError(message, found.state === "untrusted" ? EXIT.policy : EXIT.usage);
 }
 
 export type RunningServers = {

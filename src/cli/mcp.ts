@@ -65,7 +65,7 @@ async function status(context: CommandContext): Promise<ExitCode> {
       if (context.flags.json) context.output.stdout.line(JSON.stringify(found, null, 2));
       else if (found.length === 0) context.output.stdout.line("no MCP server is configured (thndrs help mcp)");
       else {
-        const said = found.map((server) => (server.reason === "" ? `${server.tools} tools` : visible(server.reason)));
+        const said = found.map(({ state, reason, tools }) => (state === "ready" ? `${tools} tools` : visible(reason)));
         rows(
           context,
           found.map((server, index) => [visible(server.name), server.state, said[index] ?? ""]),
@@ -100,7 +100,7 @@ async function tools(context: CommandContext, names: readonly string[]): Promise
       );
     else
       for (const { spec } of entries)
-        context.output.stdout.line(visible(`${spec.name}\t${hide(firstSentence(spec.description))}`));
+        context.output.stdout.line(`${visible(spec.name)}\t${visible(hide(firstSentence(spec.description)))}`);
     for (const { severity, message } of diagnostics) {
       if (severity !== "info" || context.flags.verbose)
         context.output.stderr.line(`thndrs: ${severity}: ${visible(hide(message))}`);
