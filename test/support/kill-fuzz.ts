@@ -15,9 +15,9 @@ export type KillFuzz = { readonly kills: number; readonly seed: number; readonly
 export type KillReport = { readonly rounds: number; readonly killed: number; readonly records: number; readonly open: number };
 
 /** A log as it is on disk: its bytes, and the records of its whole lines. */
-type Log = { readonly text: string; readonly records: readonly Readonly<Record<string, unknown>>[] };
+type Log = { readonly name: string; readonly text: string; readonly records: readonly Readonly<Record<string, unknown>>[] };
 
-const EMPTY: Log = { text: "", records: [] };
+const EMPTY: Log = { name: "", text: "", records: [] };
 const UNKNOWN = "outcome unknown";
 
 /** Runs until `kills` processes were killed, then once more to a clean end. */
@@ -55,9 +55,7 @@ export async function killAndResume({ kills, seed, wire }: KillFuzz): Promise<Ki
   checkLog(before, after, rounds + 1);
   checkEffects(after, existsSync(dir.at("side")) ? readFileSync(dir.at("side"), "utf8") : "");
   // A run that died between its lock and its first line leaves the lock of a session that never was: "prune" takes it away.
-  const names = readdirSync(sessions);
-  const litter = names.filter((name) => name.endsWith(".lock") && names.includes(name.replace(".lock", ".jsonl")));
-  if (litter.length > 0) throw new Error(`locks are left: ${litter.join(", ")}`);
+  if (existsSync(join(sessions, after.name.replace(".jsonl", ".lock")))) throw new Error(`the lock of ${after.name} is left`);
   return { rounds: rounds + 1, killed, records: after.records.length, open };
 }
 
@@ -90,7 +88,7 @@ function readLog(sessions: string): Log {
         return [];
       }
     });
-    return { text, records };
+    return { name, text, records };
   });
   // One that died before its first whole line is not gone on with: the next run starts its own.
   const filled = logs.filter((log) => log.records.length > 0);
