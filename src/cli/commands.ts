@@ -12,6 +12,7 @@ const DOORS: Readonly<Record<string, () => Promise<RunCommand>>> = {
   config: async () => (await import("./config.ts")).runConfig,
   context: async () => (await import("./context.ts")).runContext,
   tools: async () => (await import("./tools.ts")).runTools,
+  skills: async () => (await import("./skills.ts")).runSkills,
   sessions: async () => (await import("./sessions.ts")).runSessions,
   usage: async () => (await import("./usage.ts")).runUsage,
   acp: async () => (await import("./acp.ts")).runAcp,
