@@ -3,7 +3,7 @@ import { redact, redactValue } from "../../src/base/redact.ts";
 import { REMOVED, SURVIVORS } from "./redact-corpus.ts";
 
 for (const [kind, text, secret] of REMOVED) {
-  test(`J09 J10 removed as ${kind}: ${text.slice(0, 40).replaceAll("\n", " ")}`, () => {
+  test(`J09 J10 removed as ${kind}: ${text.slice(0, 40).replaceAll(/\s/g, " ")}`, () => {
     const out = redact(text);
     expect(out).not.toContain(secret);
     expect(out).toContain(`[redacted:${kind}]`);
