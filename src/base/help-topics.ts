@@ -5,6 +5,7 @@ export const TOPICS = [
   "providers",
   "tools",
   "context",
+  "skills",
   "sessions",
   "print-mode",
   "repl",

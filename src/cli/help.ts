@@ -15,6 +15,7 @@ import providers from "../docs/providers.md" with { type: "text" };
 import repl from "../docs/repl.md" with { type: "text" };
 import security from "../docs/security.md" with { type: "text" };
 import sessions from "../docs/sessions.md" with { type: "text" };
+import skills from "../docs/skills.md" with { type: "text" };
 import tools from "../docs/tools.md" with { type: "text" };
 import type { CommandContext } from "./command.ts";
 import { COMMANDS, findCommand } from "./flags.ts";
@@ -26,6 +27,7 @@ const TEXTS: Readonly<Record<Topic, string>> = {
   providers,
   tools,
   context,
+  skills,
   sessions,
   "print-mode": printMode,
   repl,

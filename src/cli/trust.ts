@@ -2,7 +2,7 @@
  * `thndrs trust [--list|--revoke]`: the user's word, given outside any run, that this workspace's files may configure
  * thndrs as they are now. Shows what they ask for first. Refuses: to be given from inside a run.
  */
-import { relative } from "node:path";
+import { basename, relative } from "node:path";
 import { MARKER_VARIABLE } from "../base/child-env.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
@@ -13,6 +13,8 @@ import { formatValue } from "../config/show.ts";
 import { parseConfigFile } from "../config/toml.ts";
 import { openTrust, type TrustStore } from "../config/trust.ts";
 import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
+import { referenceFiles } from "../skills/content.ts";
+import { SKILL_FILE } from "../skills/skill.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
@@ -44,10 +46,23 @@ async function revoke(context: CommandContext, store: TrustStore, root: string):
   return EXIT.ok;
 }
 
+/** A skill is trusted together with the files it declares: each is delivered only as it was trusted. */
+async function withReferences(files: readonly TrustFile[]): Promise<readonly TrustFile[]> {
+  const skills = files.filter((file) => file.kind === "skill");
+  const references = await Promise.all(skills.map((file) => referenceFiles(file.path, file.bytes)));
+  const more = new Map(references.flat().map((file) => [file.path, { ...file, kind: "skill" as const }]));
+  for (const { path } of files) more.delete(path);
+  return [...files, ...more.values()];
+}
+
 /** The lines a person should read before saying yes. */
 function describe(context: CommandContext, file: TrustFile, root: string): readonly string[] {
   const name = visible(relative(root, file.path));
-  if (file.kind === "skill") return [`${name}: a skill, instructions the model may load`];
+  if (file.kind === "skill") {
+    return [
+      basename(file.path) === SKILL_FILE ? `${name}: a skill, instructions the model may load` : `${name}: goes with a skill`,
+    ];
+  }
   if (file.kind === "mcp")
     return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file.bytes)];
   const text = decodeSettings(file.path, file.bytes);
@@ -94,7 +109,7 @@ export async function grant(
 ): Promise<ExitCode> {
   if (context.env[MARKER_VARIABLE]) throw new UserError("trust is given by a person, not by a command of a run", EXIT.policy);
   const { stdout } = context.output;
-  const files = (await findTrustFiles(root)).filter((file) => kind === undefined || file.kind === kind);
+  const files = await withReferences((await findTrustFiles(root)).filter((file) => kind === undefined || file.kind === kind));
   const waiting: TrustFile[] = [];
   for (const file of files) if ((await store.state(file.path, file.bytes)) !== "trusted") waiting.push(file);
   if (waiting.length === 0) {

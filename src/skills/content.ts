@@ -3,11 +3,11 @@
  * outside the skill's own directory, binary files, deciding who may use it.
  */
 import { readdirSync, statSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { readRegularFile } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import { cutBytes } from "../base/text.ts";
-import { splitFrontMatter } from "./front-matter.ts";
+import { parseSkill, splitFrontMatter } from "./front-matter.ts";
 import { isBelow, realOf } from "./roots.ts";
 import { MAX_DEPTH, MAX_FILE_BYTES, MAX_REFERENCES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, type Skill } from "./skill.ts";
 
@@ -38,14 +38,14 @@ export type SkillContent = {
 const MAX_READ_BYTES = 1_048_576;
 
 /** Real paths of the files that one declared reference stands for; a text says what is wrong with it. */
-function expand(skill: Skill, declared: string): readonly string[] | string {
+function expand(directory: string, declared: string): readonly string[] | string {
   if (isAbsolute(declared) || declared.includes("\0") || declared.startsWith("~")) return "is not a path relative to the skill";
-  const path = realOf(join(skill.directory, declared));
-  if (!isBelow(path, skill.directory)) return "leads out of the skill's directory";
+  const path = realOf(join(directory, declared));
+  if (!isBelow(path, directory)) return "leads out of the skill's directory";
   try {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) return "does not exist";
-    if (stat.isDirectory()) return path === skill.directory ? "is the skill itself" : filesBelow(skill, path, 0);
+    if (stat.isDirectory()) return path === directory ? "is the skill itself" : filesBelow(path, 0);
     return stat.isFile() ? [path] : "is not a regular file";
   } catch (error) {
     return `cannot be read (${error instanceof Error && "code" in error ? String(error.code) : String(error)})`;
@@ -53,7 +53,7 @@ function expand(skill: Skill, declared: string): readonly string[] | string {
 }
 
 /** Links are left out: every file counts once, under its own name. */
-function filesBelow(skill: Skill, directory: string, depth: number): string[] {
+function filesBelow(directory: string, depth: number): string[] {
   if (depth > MAX_DEPTH) return [];
   const files: string[] = [];
   const entries = readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -61,7 +61,7 @@ function filesBelow(skill: Skill, directory: string, depth: number): string[] {
     if (files.length > MAX_REFERENCES || entry.name.startsWith(".")) continue;
     const path = join(directory, entry.name);
     if (entry.isFile()) files.push(path);
-    else if (entry.isDirectory()) files.push(...filesBelow(skill, path, depth + 1));
+    else if (entry.isDirectory()) files.push(...filesBelow(path, depth + 1));
   }
   return files;
 }
@@ -94,7 +94,7 @@ async function readReferences(skill: Skill, used: number): Promise<{ references:
   const seen = new Set<string>([skill.realPath]);
   let room = MAX_SKILL_BYTES - used;
   for (const declared of skill.references) {
-    const paths = expand(skill, declared);
+    const paths = expand(skill.directory, declared);
     if (typeof paths === "string") notes.push(`reference ${JSON.stringify(declared)} ${paths}`);
     for (const path of typeof paths === "string" ? [] : paths) {
       if (seen.has(path)) continue;
@@ -118,6 +118,24 @@ async function readReferences(skill: Skill, used: number): Promise<{ references:
     }
   }
   return { references, notes };
+}
+
+/** The reference files that a SKILL.md with these bytes declares, as they are on disk now: what trust in it has to cover. */
+export async function referenceFiles(path: string, bytes: Uint8Array): Promise<readonly { path: string; bytes: Uint8Array }[]> {
+  const directory = dirname(realOf(path));
+  const { head } = parseSkill(new TextDecoder().decode(bytes), basename(directory));
+  const paths = new Set(
+    (head?.references ?? [])
+      .map((declared) => expand(directory, declared))
+      .filter(Array.isArray)
+      .flat(),
+  );
+  const files: { path: string; bytes: Uint8Array }[] = [];
+  for (const file of [...paths].slice(0, MAX_REFERENCES)) {
+    const read = await readRegularFile(file, { maxBytes: MAX_READ_BYTES });
+    if (read.ok) files.push({ path: file, bytes: read.bytes });
+  }
+  return files;
 }
 
 /** Reads a skill as it is on disk now. An answer that is a text says why it cannot be read. */
