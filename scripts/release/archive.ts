@@ -38,7 +38,7 @@ function header(entry: Entry, seconds: number): Uint8Array {
 }
 
 /** `seconds`: the time of every entry, since 1970. */
-export function tarGz(entries: readonly Entry[], seconds: number): Uint8Array {
+export function tarGz(entries: readonly Entry[], seconds: number): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   for (const entry of entries) {
     parts.push(header(entry, seconds), entry.bytes);
