@@ -9,6 +9,7 @@ export const TOPICS = [
   "sessions",
   "print-mode",
   "repl",
+  "mcp",
   "security",
   "exit-codes",
 ] as const;

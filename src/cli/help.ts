@@ -10,6 +10,7 @@ import configuration from "../docs/configuration.md" with { type: "text" };
 import context from "../docs/context.md" with { type: "text" };
 import exitCodes from "../docs/exit-codes.md" with { type: "text" };
 import gettingStarted from "../docs/getting-started.md" with { type: "text" };
+import mcp from "../docs/mcp.md" with { type: "text" };
 import printMode from "../docs/print-mode.md" with { type: "text" };
 import providers from "../docs/providers.md" with { type: "text" };
 import repl from "../docs/repl.md" with { type: "text" };
@@ -31,6 +32,7 @@ const TEXTS: Readonly<Record<Topic, string>> = {
   sessions,
   "print-mode": printMode,
   repl,
+  mcp,
   security,
   "exit-codes": exitCodes,
 };

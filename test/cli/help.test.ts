@@ -46,7 +46,7 @@ test("topics name no flag that does not exist", () => {
 test("topics miss no flag and no command that exists", () => {
   const text = all.map(([, topic]) => topic).join("\n");
   // Described with the rooms they belong to.
-  const elsewhere = new Set(["mcp", "acp", "skills"]);
+  const elsewhere = new Set(["acp", "skills"]);
   const flags = FLAGS.filter((flag) => !flag.on?.every((command) => elsewhere.has(command)));
   const missing = [
     ...flags.filter((flag) => !new RegExp(`--${flag.name}(?![\\w-])`).test(text)).map((flag) => `--${flag.name}`),
