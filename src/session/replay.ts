@@ -4,6 +4,7 @@
  * delivers what is on disk now), foreign records.
  */
 import type { Message, ToolMessage, Usage } from "../types/message.ts";
+import { DecisionFold, type Decisions } from "./decisions.ts";
 import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
 import type { CompactionRecord, ReadRecord, StoredRecord } from "./records.ts";
@@ -31,6 +32,8 @@ export type Conversation = {
   readonly seqs: readonly number[];
   /** Instruction files as last recorded, to be compared with the disk (C10). */
   readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
+  /** Pins and drops in force. */
+  readonly decisions: Decisions;
   readonly sessionId?: string;
   readonly title: string;
   /** `provider/id` as last used. */
@@ -44,6 +47,8 @@ export type Conversation = {
   readonly orphanResults: number;
   /** Messages of the oldest turns that were left out because the conversation is larger than any model's context. */
   readonly leftOut: number;
+  /** What the provider said when it refused the last request as invalid, and nothing went well since (J17). */
+  readonly refusal?: string;
   /** The compaction in force, if any, and one still waiting for its review. */
   readonly compaction?: CompactionRecord;
   readonly pendingCompaction?: CompactionRecord;
@@ -71,6 +76,7 @@ class ConversationBuilder {
   readonly #early = new Map<string, { readonly turnId: string; readonly result: ToolMessage }[]>();
   readonly #usedIds = new Set<string>();
   readonly #sources = new Map<string, string>();
+  readonly #decisions = new DecisionFold();
   readonly #compactions = new Map<string, { record: CompactionRecord; readonly seq: number }>();
   readonly #changed = new Set<string>();
   readonly #requests = new Set<string>();
@@ -78,6 +84,7 @@ class ConversationBuilder {
   #waiting = 0;
   #leftOut = 0;
   #orphans = 0;
+  #refusal: string | undefined;
   #usage: Usage = {};
   #usageRecords = 0;
   #turns = 0;
@@ -103,6 +110,7 @@ class ConversationBuilder {
         break;
       case "assistant_finished": {
         const response = this.#responseFor(record, (last) => last.text === undefined);
+        this.#refusal = undefined;
         response.text = record.text;
         this.#held += record.text.length;
         response.partial = record.partial === true;
@@ -121,10 +129,14 @@ class ConversationBuilder {
         this.#addResult(record);
         break;
       case "usage":
+        this.#refusal = undefined;
         this.#addUsage(record);
         break;
-      case "cancelled":
       case "failed":
+        this.#refusal = record.class === "invalid_request" ? record.error : undefined;
+        this.#closeLast();
+        break;
+      case "cancelled":
         this.#closeLast();
         break;
       default:
@@ -167,6 +179,7 @@ class ConversationBuilder {
       messages,
       seqs,
       sources: [...this.#sources].map(([path, contentHash]) => ({ path, contentHash })),
+      decisions: this.#decisions.finish(),
       ...(this.#sessionId === undefined ? {} : { sessionId: this.#sessionId }),
       title: this.#renamed || this.#metaTitle || cleanTitle(this.#firstPrompt),
       ...(this.#model === undefined ? {} : { model: this.#model }),
@@ -176,6 +189,7 @@ class ConversationBuilder {
       openCalls,
       orphanResults,
       leftOut: this.#leftOut,
+      ...(this.#refusal === undefined ? {} : { refusal: this.#refusal }),
       ...(inForce === undefined ? {} : { compaction: inForce }),
       ...(pending === undefined ? {} : { pendingCompaction: pending }),
     };
@@ -328,6 +342,10 @@ class ConversationBuilder {
         break;
       case "context":
         for (const source of record.sources) this.#sources.set(source.path, source.content_hash);
+        break;
+      case "context_pin":
+      case "context_drop":
+        this.#decisions.add(record);
         break;
       case "file_write":
         if (record.status === "ok") this.#changed.add(record.path);

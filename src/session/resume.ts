@@ -6,6 +6,9 @@ import { openSessionLog, type SessionLog } from "./log.ts";
 import { describeSkipped, newTally } from "./read.ts";
 import { type Conversation, readConversation } from "./replay.ts";
 
+const REFUSED_AGAIN =
+  "If that comes again, it is the conversation that is not taken: start a new one without --continue, or go on with another --model.";
+
 export type ResumeOptions = {
   /** As `openSessionLog`'s. */
   readonly within?: string;
@@ -46,7 +49,8 @@ export async function resumeSession(dir: string, wanted: string, options: Resume
       );
     const open = conversation.openCalls.length;
     if (open > 0) warn(`session ${id}: ${open} tool call${open === 1 ? "" : "s"} had no recorded result; not run again`);
-    const { leftOut } = conversation;
+    const { leftOut, refusal } = conversation;
+    if (refusal !== undefined) warn(`session ${id}: the last request was refused (${refusal}). ${REFUSED_AGAIN}`);
     if (leftOut > 0) warn(`session ${id}: too long for any model; its oldest part (${leftOut} messages) is left out`);
     if (tally.records === 0) throw new UserError(`Session ${id} holds no readable record.`, EXIT.usage);
     return { ...conversation, id, log };

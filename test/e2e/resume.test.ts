@@ -121,6 +121,24 @@ test("J17 a poisoned log gives a valid request", async () => {
   expect(after.lines).toContain('{"schema_version":1,"seq":9999,"ty');
 });
 
+test("J17 a conversation that is refused twice ends with advice, not with a loop", async () => {
+  await using dir = await tempDir();
+  const refused: Step = { status: 400, body: { error: { message: "messages.3: content must not be empty" } } };
+  await using model = await startModel([{ text: "one" }, refused, refused, { text: "fine" }, { text: "again" }]);
+  const goOn = () => runThndrs({ args: ["-c", "-p", "go on"], cwd: dir.path, env: model.env });
+  await runThndrs({ args: ["-p", "first"], cwd: dir.path, env: model.env });
+  const [once, twice, well, after] = [await goOn(), await goOn(), await goOn(), await goOn()];
+  expect([once.code, twice.code, well.code, after.code]).toEqual([1, 1, 0, 0]);
+  for (const [run, advised] of [
+    [once, false],
+    [twice, true],
+    [well, true],
+    [after, false],
+  ] as const)
+    expect(run.stderr.includes("start a new one without --continue")).toBe(advised);
+  expect(model.server.requests).toHaveLength(5);
+});
+
 test("a session that another process writes is refused with its pid", async () => {
   await using dir = await tempDir();
   await using model = await startModel([{ text: ["one ", "two"], hold: { gate: "never", at: 2 } }]);
