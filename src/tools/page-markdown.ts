@@ -24,7 +24,7 @@ const MAX_CHARS = 1_500_000;
 /** An article shorter than this is doubted when the page says more. */
 const SHORT_ARTICLE = 500;
 
-const NOISE = "script,style,noscript,template,svg,iframe,object,embed,canvas,form,dialog,[hidden]";
+const NOISE = "script,style,noscript,template,svg,iframe,object,embed,canvas,form,dialog,[hidden],body title";
 
 type Dom = ReturnType<typeof parseHTML>["document"];
 
