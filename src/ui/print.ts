@@ -136,13 +136,15 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
     const line = eventLine(event);
     if (line !== undefined) stdout.line(line);
   });
-  const outcome = await settle(options, await runtime.submit(options.prompt, options.signal));
+  const ended = await runtime.submit(options.prompt, options.signal);
+  const outcome = await settle(options, ended);
   unsubscribe();
   const reason = typeof options.signal.reason === "string" ? options.signal.reason : "";
   const code = exitCodeOf(outcome, reason);
   if (format === "text") {
     if (streamer) streamer.end();
-    else if (outcome.status === "ok") stdout.line(outcome.text);
+    // An answer there is, is given, also where its log or its copy could not be kept.
+    else if (ended.status === "ok") stdout.line(ended.text);
   } else {
     const result = resultOf(options, outcome, code);
     stdout.line(jsonLine(format === "json" ? result : { ...result, type: "result" }));

@@ -290,13 +290,20 @@ test.skipIf(!mountable)("failure matrix: full disk: a warning at once; a failure
     [true, 1],
     [false, 0],
   ] as const) {
-    await using model = await startModel([{ text: "the answer" }]);
+    await using model = await startModel([{ text: "the answer" }], { repeatLast: true });
     const result = await runThndrs({
       command,
       args: ["-p", "go", "--output-format", "json", ...(promised ? ["--session-dir", "small/s"] : [])],
       cwd: dir.path,
       env: { ...model.env, ...(promised ? {} : { THNDRS_SESSION_DIR: dir.at("small/s") }) },
     });
+    const plain = await runThndrs({
+      command,
+      args: ["-p", "go", ...(promised ? ["--session-dir", "small/t"] : [])],
+      cwd: dir.path,
+      env: { ...model.env, ...(promised ? {} : { THNDRS_SESSION_DIR: dir.at("small/t") }) },
+    });
+    expect(plain).toMatchObject({ code, stdout: "the answer\n" });
     expect(result.stderr).toMatch(/warning: .*session/i);
     expect(result.code).toBe(code);
     expect(JSON.parse(result.stdout)).toMatchObject({ exit_code: code, status: promised ? "failed" : "ok", text: "the answer" });
