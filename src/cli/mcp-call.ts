@@ -17,7 +17,8 @@ export async function testServer(context: CommandContext, name: string): Promise
     const elapsedMs = Math.round(performance.now() - began);
     const ready = found?.state === "ready";
     const { stdout } = context.output;
-    const notes = diagnostics.map((diagnostic) => hide(diagnostic.message));
+    // The failure itself is the reason already.
+    const notes = diagnostics.filter(({ code }) => code !== "mcp.server").map(({ message }) => hide(message));
     if (context.flags.json) {
       const { tools = [], reason = "" } = found ?? {};
       const plain = { name, ready, elapsed_ms: elapsedMs, tools, reason: hide(reason), notes, stderr: hide(found?.stderr ?? "") };
@@ -27,8 +28,7 @@ export async function testServer(context: CommandContext, name: string): Promise
         ? `ready in ${sayDuration(elapsedMs)}, ${found.tools.length} tools`
         : `failed: ${hide(found?.reason ?? "")}`;
       stdout.line(visible(`${name}: ${how}`));
-      for (const note of notes)
-        if (!ready || !note.includes(found.reason) || found.reason === "") stdout.line(visible(`  ${note}`));
+      for (const note of notes) stdout.line(visible(`  ${note}`));
       if (!ready)
         for (const line of hide(found?.stderr ?? "")
           .split("\n")

@@ -10,6 +10,7 @@ import { LoginProvider, type LoginStore } from "./login-store.ts";
 
 /** How often a server may ask again within one login (a wider scope). */
 const MAX_ROUNDS = 3;
+const LAST_PAGE_MS = 500;
 
 /** Sends a person to the address; resolves with what the browser brought back. */
 export type AskBrowser = (url: URL) => Promise<URLSearchParams>;
@@ -22,7 +23,7 @@ export type Callback = AsyncDisposable & {
 
 const PAGE = (text: string): Response =>
   new Response(`<!doctype html><meta charset="utf-8"><title>thndrs</title><p>${text}</p>\n`, {
-    headers: { "content-type": "text/html; charset=utf-8" },
+    headers: { "content-type": "text/html; charset=utf-8", connection: "close" },
   });
 
 /** Listens on a free port of 127.0.0.1 until it is disposed. */
@@ -53,6 +54,11 @@ export function listenForBrowser(): Callback {
       return promise.finally(() => signal.removeEventListener("abort", stop));
     },
     async [Symbol.asyncDispose]() {
+      // The page is still on its way to the browser when the login goes on.
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, LAST_PAGE_MS);
+      await Promise.race([server.stop(false), late.promise]);
+      clearTimeout(timer);
       await server.stop(true);
     },
   };

@@ -8,11 +8,18 @@ import { makePlace, type Place } from "../config/place.ts";
 export type Played = { readonly code: ExitCode; readonly stdout: string; readonly stderr: string };
 
 export type Stage = Place & {
-  /** Runs `command` with argv as it would be typed (`["config", "show", "--json"]`). */
-  play(command: RunCommand, argv: readonly string[], env?: Record<string, string>): Promise<Played>;
+  /**
+   * Runs `command` with argv as it would be typed (`["config", "show", "--json"]`). `onLine` sees stdout as it comes.
+   */
+  play(
+    command: RunCommand,
+    argv: readonly string[],
+    env?: Record<string, string>,
+    onLine?: (line: string) => void,
+  ): Promise<Played>;
 };
 
-function captured(): OutputStream & { readonly text: () => string } {
+function captured(onLine?: (line: string) => void): OutputStream & { readonly text: () => string } {
   const parts: string[] = [];
   const write = (text: string | Uint8Array): void => {
     parts.push(typeof text === "string" ? text : new TextDecoder().decode(text));
@@ -25,7 +32,10 @@ function captured(): OutputStream & { readonly text: () => string } {
     node: process.stdout,
     broken: undefined,
     write,
-    line: (text) => write(`${text}\n`),
+    line: (text) => {
+      write(`${text}\n`);
+      onLine?.(text);
+    },
     flush: async () => undefined,
     onBroken: () => undefined,
     onResize: () => () => undefined,
@@ -37,9 +47,9 @@ function captured(): OutputStream & { readonly text: () => string } {
 export function makeStage(): Stage {
   const place = makePlace();
   return Object.assign(place, {
-    async play(command: RunCommand, argv: readonly string[], env: Record<string, string> = {}) {
+    async play(command: RunCommand, argv: readonly string[], env: Record<string, string> = {}, onLine?: (line: string) => void) {
       const parsed = parseArgs(argv);
-      const [stdout, stderr] = [captured(), captured()];
+      const [stdout, stderr] = [captured(onLine), captured()];
       const context: CommandContext = {
         words: parsed.words,
         flags: parsed.flags,
