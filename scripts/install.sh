@@ -5,12 +5,12 @@
 #   sh install.sh                                    the newest release
 #   THNDRS_VERSION=0.1.0 sh install.sh               this one
 #   THNDRS_INSTALL_DIR=/opt/bin sh install.sh        somewhere else
-#   THNDRS_RELEASES_URL=https://… sh install.sh      from a mirror with latest/download/ and download/vX.Y.Z/
+#   THNDRS_RELEASES_URL=https://... sh install.sh      from a mirror with latest/download/ and download/vX.Y.Z/
 #
 # Everything is inside functions and the last line calls them: a script that was cut off on its way does nothing.
 set -eu
 
-# Written by `bun run release --url=…`. Empty in the source: the script then needs THNDRS_RELEASES_URL.
+# Written by `bun run release --url=...`. Empty in the source: the script then needs THNDRS_RELEASES_URL.
 stamped_url=''
 
 work=''

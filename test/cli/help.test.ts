@@ -1,6 +1,6 @@
-/** Help topics: all embedded, none promising a key, flag or command that does not exist. */
+/** Help topics and README: none promising a key, flag, command or variable that does not exist, none forgotten. */
 import { expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { TOPICS } from "../../src/base/help-topics.ts";
 import { parseArgs } from "../../src/cli/args.ts";
@@ -31,12 +31,16 @@ test("an unknown topic names the nearest; a command's name shows its usage", asy
   expect((await stage.play(runHelp, ["help", "doctor"])).stdout).toContain("Usage: thndrs doctor");
 });
 
-const all = TOPICS.map((topic) => [topic, topicText(topic)] as const);
+const topics = TOPICS.map((topic) => [topic, topicText(topic)] as const);
+const readme = readFileSync(join(import.meta.dir, "../../README.md"), "utf8");
+const all = [...topics, ["README.md", readme] as const];
 
-test("topics name no flag that does not exist", () => {
+test("topics and README name no flag that does not exist", () => {
   const known = new Set(FLAGS.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])]));
   const foreign = new Set(["acp", "root"]);
-  for (const [topic, text] of all) {
+  for (const [topic, whole] of all) {
+    // Another program's command.
+    const text = whole.replace(/\b(?:npx|bun|npm|curl|git) [^`\n|#]*/g, "");
     for (const [, name = ""] of text.matchAll(/(?<![\w-])--([a-z][a-z-]*)/g)) {
       expect(known.has(name) || foreign.has(name) ? "" : `${topic}: --${name}`).toBe("");
     }
@@ -44,7 +48,7 @@ test("topics name no flag that does not exist", () => {
 });
 
 test("topics miss no flag and no command that exists", () => {
-  const text = all.map(([, topic]) => topic).join("\n");
+  const text = topics.map(([, topic]) => topic).join("\n");
   // Described with the rooms they belong to.
   const elsewhere = new Set(["acp", "skills"]);
   const flags = FLAGS.filter((flag) => !flag.on?.every((command) => elsewhere.has(command)));
@@ -55,7 +59,7 @@ test("topics miss no flag and no command that exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("commands shown in topics parse", () => {
+test("commands shown in topics and README parse", () => {
   let seen = 0;
   for (const [topic, text] of all) {
     for (const [, command = ""] of text.matchAll(/^\s*(?:thndrs|.*\| thndrs)((?: .*)?)$/gm)) {
@@ -103,8 +107,9 @@ function matches(pattern: string, key: string): boolean {
   return new RegExp(`^${parts.join("\\.")}$`).test(key);
 }
 
-test("variables named in topics exist", () => {
-  const known = new Set([...KEYS.map(variableOf), "THNDRS_HOME"]);
+test("variables named in topics and README exist", () => {
+  const installer = readFileSync(join(import.meta.dir, "../../scripts/install.sh"), "utf8").match(/\bTHNDRS_[A-Z_]*[A-Z]\b/g);
+  const known = new Set([...KEYS.map(variableOf), "THNDRS_HOME", ...(installer ?? [])]);
   for (const [topic, text] of all) {
     for (const [name] of text.matchAll(/\bTHNDRS_[A-Z_]*[A-Z]\b/g)) expect(known.has(name) ? "" : `${topic}: ${name}`).toBe("");
   }
@@ -122,4 +127,17 @@ test("the exit codes topic agrees with the code", async () => {
   const text = topicText("exit-codes");
   for (const code of Object.values(EXIT)) expect(text).toMatch(new RegExp(`\\b${code}\\b`));
   expect(COMMANDS.length).toBeGreaterThan(10);
+});
+
+test("the README agrees with package.json, the topics and the exit codes", async () => {
+  const { EXIT } = await import("../../src/base/user-error.ts");
+  const manifest = await Bun.file(join(import.meta.dir, "../../package.json")).json();
+  const scripts = [...readme.matchAll(/\bbun(?:@[\w.]+)? run ([\w-]+)/g)].map(([, name = ""]) => name);
+  expect(scripts.length).toBeGreaterThan(3);
+  expect(scripts.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
+  for (const [, version] of readme.matchAll(/\bbun@([\d.]+)/g)) expect(version).toBe(manifest.devDependencies.bun);
+  const codes = [...readme.matchAll(/^\| ([\d, ]+) \|/gm)].flatMap(([, list = ""]) => list.split(", ").map(Number));
+  expect(codes.sort((a, b) => a - b)).toEqual([...new Set<number>(Object.values(EXIT))].sort((a, b) => a - b));
+  const [, named = ""] = /help` has the topics: ([\w, -]+)/.exec(readme) ?? [];
+  expect(named.split(", ").filter((topic) => !TOPICS.some((one) => one === topic))).toEqual([]);
 });

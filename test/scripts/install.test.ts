@@ -12,7 +12,7 @@ const script = join(root, "scripts", "install.sh");
 const nobody = 65534;
 
 /** What the script may use besides what a test names. */
-const TOOLS = "cat chmod cp dirname gzip head mkdir mktemp mv printf rm rmdir sed sh tar tr".split(" ");
+const TOOLS = "[ cat chmod cp dirname gzip head mkdir mktemp mv printf rm rmdir sed sh tar tr".split(" ");
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const sha256 = (data: Uint8Array) => new Bun.CryptoHasher("sha256").update(data).digest("hex");
@@ -154,9 +154,16 @@ function serve(files: Served): void {
   site.stalls = undefined;
 }
 
-const shells = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "sh"], ["mksh"], ["zsh", "--emulate", "sh"]].filter(
-  ([name]) => Bun.which(name ?? "") !== null,
-);
+const shells = [
+  ["sh"],
+  ["dash"],
+  ["bash", "--posix"],
+  ["busybox", "sh"],
+  ["mksh"],
+  ["zsh", "--emulate", "sh"],
+  ["yash", "--posixly-correct"],
+  ["ksh"],
+].filter(([name]) => Bun.which(name ?? "") !== null);
 
 test("L07 installs the latest release in every shell there is, says how to undo it and what PATH lacks", async () => {
   for (const shell of shells.map(([name = "", ...more]) => [Bun.which(name) ?? name, ...more])) {
@@ -437,6 +444,12 @@ test("a stamped script knows its address; one cut off on its way does nothing", 
   expect(() => stampInstaller(source, site.url)).toThrow("no line stamped_url");
   for (const bad of ["https://x/'; rm -rf ~; '", "x", "https://a b", "https://x/$(id)"])
     expect(() => stampInstaller(lines.join("\n").replace(/^stamped_url=.*$/m, "stamped_url=''"), bad)).toThrow("not an address");
+});
+
+test("the script is plain ASCII with Unix line ends, and shellcheck finds nothing where it is installed", async () => {
+  expect(await Bun.file(script).text()).toMatch(/^[\n\x20-\x7e]*$/);
+  if (!Bun.which("shellcheck")) return;
+  expect(Bun.spawnSync(["shellcheck", "-s", "sh", script]).stdout.toString()).toBe("");
 });
 
 test("interrupted while it downloads: nothing is left", async () => {
