@@ -134,9 +134,13 @@ function control(character: string): KeyEvent | undefined {
   return undefined;
 }
 
-/** Whether a read without paste markers is a paste all the same: a line end with more behind it came in one piece (L01). */
+/**
+ * Whether a read without paste markers is a paste all the same: a line end with more text behind it came in one piece (L01).
+ * Keys typed ahead look alike; they are told by a control key among them, or by a command.
+ */
 function looksPasted(input: string): boolean {
-  if (input.includes("\x1b")) return false;
+  if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(input)) return false;
+  if (/(?:^|[\r\n])[/:][a-z]/i.test(input)) return false;
   return /\r\n?[^\r\n]/.test(input) || (input.length > 64 && input.includes("\r"));
 }
 

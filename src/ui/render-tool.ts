@@ -61,6 +61,9 @@ const MARKS: Readonly<Record<ToolStatus, readonly [string, "green" | "red" | "ye
   cancelled: ["■", "yellow"],
 };
 
+/** Narrower terminals get the facts on a row of their own. */
+const NARROW = 40;
+
 /** The settled form. */
 export function renderTool(call: FinishedTool, columns: number, style: Style): string[] {
   const [mark, colour] = MARKS[call.status];
@@ -69,15 +72,19 @@ export function renderTool(call: FinishedTool, columns: number, style: Style): s
     shortTime(call.elapsedMs),
     ...(call.truncated ? ["truncated"] : []),
   ].join(", ");
-  const summary = fit(callSummary(call.name, call.arguments), Math.max(8, columns - facts.length - 7));
+  const narrow = columns < NARROW;
+  const summary = fit(callSummary(call.name, call.arguments), narrow ? columns - 2 : Math.max(8, columns - facts.length - 5));
   const [name = "", ...rest] = summary.split(" ");
   const subject = rest.length > 0 ? ` ${rest.join(" ")}` : "";
-  const head = `${style[colour](mark)} ${style.bold(name)}${subject} ${style.dim(`(${facts})`)}`;
-  return [fit(head, columns), ...outputLines(call, columns, style)];
+  const head = `${style[colour](mark)} ${style.bold(name)}${subject}`;
+  const heads = narrow ? [head, style.dim(`  (${facts})`)] : [`${head} ${style.dim(`(${facts})`)}`];
+  return [...heads.map((line) => fit(line, columns)), ...outputLines(call, columns, style)];
 }
 
 /** The live form. */
 export function renderRunningTool(call: ToolView, elapsedMs: number, spinner: string, columns: number, style: Style): string {
   const time = shortTime(elapsedMs);
-  return `${style.cyan(spinner)} ${fit(callSummary(call.name, call.arguments), Math.max(4, columns - time.length - 6))} ${style.dim(time)}`;
+  const room = columns < NARROW ? columns - 2 : columns - time.length - 3;
+  const summary = fit(callSummary(call.name, call.arguments), room);
+  return `${style.cyan(spinner)} ${summary}${columns < NARROW ? "" : ` ${style.dim(time)}`}`;
 }

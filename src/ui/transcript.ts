@@ -252,7 +252,7 @@ class EventTranscript implements Transcript {
   #queued(kind: string, action: string, text: string): void {
     if (action === "sent" && kind === "steering") this.prompt(text, "steering");
     else if (action === "cancelled") {
-      this.say([this.#options.style.dim(`· ${kind} cleared: ${fit(visible(text), this.#columns - 22)}`)]);
+      this.say([this.#options.style.dim(`· ${kind} cleared: ${fit(visible(text), Math.max(12, this.#columns - 22))}`)]);
     }
   }
 }

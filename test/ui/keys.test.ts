@@ -76,6 +76,9 @@ test("L01 the same text without markers, in one read, is one text as well", () =
   expect(decode("a\rb\rc")).toEqual(["paste:a\nb\nc"]);
   expect(decode("a\nb\nc")).toEqual(["text:a", "ctrl+j", "text:b", "ctrl+j", "text:c"]);
   expect(decode("hello\r")).toEqual(["text:hello", "enter"]);
+  // Typed ahead: a control key or a command tells.
+  expect(decode("one\r\x14two\r")).toEqual(["text:one", "enter", "ctrl+t", "text:two", "enter"]);
+  expect(decode("/clear\r//clear now\r")).toEqual(["text:/clear", "enter", "text://clear now", "enter"]);
 });
 
 test("L01 200 KB in reads of every size arrive whole", () => {
