@@ -94,7 +94,7 @@ class Outside implements OutsideTools {
     for (const diagnostic of plans.diagnostics) emit({ type: "diagnostic", diagnostic });
     if (this.#closed || !plans.listed.some((server) => server.plan)) return;
     const { env, root, processes, credentials, elicit } = this.#options;
-    const [{ openServers }, { storedLogin }] = await Promise.all([import("../mcp/servers.ts"), import("../mcp/login-store.ts")]);
+    const [{ openServers }, { storedLogin }] = await Promise.all([import("../mcp/servers.ts"), import("../mcp/held-login.ts")]);
     if (this.#closed) return;
     this.#servers = openServers(plans, {
       version,

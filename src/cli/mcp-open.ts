@@ -6,7 +6,7 @@ import { EXIT, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import { storedLogin } from "../mcp/login-store.ts";
+import { storedLogin } from "../mcp/held-login.ts";
 import { type ListedServer, type Plans, readPlans } from "../mcp/plans.ts";
 import { type McpServers, openServers } from "../mcp/servers.ts";
 import type { Diagnostic } from "../types/event.ts";

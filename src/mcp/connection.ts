@@ -5,6 +5,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
+  type AuthProvider,
   Client,
   type FetchLike,
   type JsonSchemaValidatorResult,
@@ -48,7 +49,7 @@ export type ConnectRequest = {
   readonly root: string;
   readonly processes: ProcessOwner;
   readonly inherit: Readonly<Record<string, string | undefined>>;
-  readonly auth?: OAuthClientProvider | undefined;
+  readonly auth?: AuthProvider | OAuthClientProvider | undefined;
   /** Absent: the capability is not offered, and a server that asks anyway gets "method not found". */
   readonly elicit?: Elicit | undefined;
   readonly fetch?: FetchLike | undefined;

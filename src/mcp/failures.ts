@@ -1,5 +1,13 @@
 /** What went wrong between us and a server, in words for a diagnostic or a tool result. Recognised by class and code. */
-import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SseError, UnauthorizedError } from "@modelcontextprotocol/client";
+import {
+  InsufficientScopeError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+} from "@modelcontextprotocol/client";
 import { cutChars, sayDuration } from "../base/text.ts";
 import { StartFailure } from "./stdio-transport.ts";
 
@@ -35,7 +43,11 @@ function causes(error: unknown): readonly unknown[] {
 /** True when the server wants an authorization that is not there or no longer holds. */
 export function needsLogin(error: unknown): boolean {
   return causes(error).some(
-    (cause) => cause instanceof LoginNeeded || cause instanceof UnauthorizedError || httpStatus(cause) === 401,
+    (cause) =>
+      cause instanceof LoginNeeded ||
+      cause instanceof UnauthorizedError ||
+      cause instanceof InsufficientScopeError ||
+      httpStatus(cause) === 401,
   );
 }
 

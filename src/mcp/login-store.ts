@@ -10,7 +10,6 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import type { Credentials } from "../config/credentials.ts";
-import type { ServerPlan } from "./plans.ts";
 
 export type LoginStore = Pick<Credentials, "lookup" | "store" | "remove">;
 
@@ -109,12 +108,6 @@ export class LoginProvider implements OAuthClientProvider {
   async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
     await this.#save({ tokens });
   }
-  /** Token values, for exact redaction. */
-  secrets(): readonly string[] {
-    const { tokens, client } = this.#login;
-    const clientSecret = client && "client_secret" in client ? client.client_secret : undefined;
-    return [tokens?.access_token, tokens?.refresh_token, clientSecret].filter((value) => value !== undefined);
-  }
   redirectToAuthorization(url: URL): void | Promise<void> {
     return this.#redirect(url);
   }
@@ -142,19 +135,4 @@ export class LoginProvider implements OAuthClientProvider {
     if (all || scope === "verifier") this.#verifier = "";
     await this.#save({});
   }
-}
-
-/**
- * For a run: a login that was made earlier is used and refreshed; a server that wants a new one cannot have it here.
- * Undefined without a login: then the configured headers are all the server gets.
- */
-export async function storedLogin(plan: ServerPlan, store: LoginStore): Promise<LoginProvider | undefined> {
-  if (plan.transport.kind !== "http") return undefined;
-  const login = await readLogin(plan.name, plan.transport.url, store);
-  if (!login?.tokens) return undefined;
-  const redirect = async (): Promise<void> => {
-    const { LoginNeeded } = await import("./failures.ts");
-    throw new LoginNeeded(`MCP server ${plan.name} needs a new login`);
-  };
-  return new LoginProvider({ server: plan.name, login, store, redirect });
 }

@@ -2,15 +2,12 @@
  * All servers of a run behind one face: started together in the background, waited for once, their tools in one stable list.
  * Loads nothing of the protocol itself. Refuses: reading configuration.
  */
-import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { sayDuration } from "../base/text.ts";
 import type { Elicit } from "./connection.ts";
+import type { HeldLogin } from "./held-login.ts";
 import type { Plans, ServerPlan } from "./plans.ts";
 import { Server, type ServerOptions, type ServerState } from "./server.ts";
 import type { OutsideTool } from "./tool-entries.ts";
-
-/** Also says which values must not be shown. */
-export type HeldLogin = OAuthClientProvider & { secrets(): readonly string[] };
 
 export type ServersOptions = Omit<ServerOptions, "plan" | "onChange" | "auth"> & {
   /** How long the first request waits for servers (`mcp.start_timeout`). */

@@ -1,10 +1,10 @@
 /** `thndrs mcp …`: every verb, in words and as JSON. Servers are fake ones; logins are made with a server in the test. */
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { runMcp } from "../../src/cli/mcp.ts";
 import { createCredentials } from "../../src/config/credentials.ts";
-import { storedLogin } from "../../src/mcp/login-store.ts";
+import { storedLogin } from "../../src/mcp/held-login.ts";
 import type { Manners } from "../mcp/fake-server.ts";
 import { fakeCommand, httpPlan, openFleet } from "../mcp/fleet.ts";
 import { startOAuth } from "../mcp/oauth-server.ts";
@@ -156,6 +156,8 @@ function login(stage: Stage, name: string) {
 }
 
 test("login: agree in a browser, and later runs use, renew and finally miss it", async () => {
+  const warned: unknown[] = [];
+  using _ = spyOn(console, "warn").mockImplementation((...words) => void warned.push(words));
   using stage = makeStage();
   await using server = startOAuth();
   await stage.play(runMcp, ["mcp", "add", "locked", "--url", server.url]);
@@ -176,6 +178,8 @@ test("login: agree in a browser, and later runs use, renew and finally miss it",
   server.expire();
   server.revoke();
   const after = await stage.play(runMcp, ["mcp", "test", "locked"]);
+  // The protocol's package has nothing to say on our stderr.
+  expect(warned).toEqual([]);
   expect(after).toMatchObject({ code: 1, stdout: "locked: failed: it needs a login: thndrs mcp login locked\n" });
   const file = join(stage.home, "credentials.json");
   expect(statSync(file).mode & 0o777).toBe(0o600);
