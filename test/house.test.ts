@@ -171,7 +171,7 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   { to: /^src\/context\/template-engine\.ts$/, when: "later" },
   // Only where a settings file exists, or a session is read back.
   { to: /^src\/config\/(?:toml|project)\.ts$/, when: "later" },
-  { to: /^src\/session\/(?:record-schemas|resume)\.ts$/, when: "later" },
+  { to: /^src\/session\/(?:record-schemas|resume|recover)\.ts$/, when: "later" },
   // --record, --replay and --capture.
   { to: /^src\/provider\/(?:replay|capture)\.ts$/, when: "later" },
   // Built in, but 2 ms to load: with the first child process.
@@ -340,6 +340,11 @@ test("nothing heavy is loaded on the way to the first request", () => {
   expect(byPath.has("src/main.ts")).toBe(true);
   const heavy = [...startPath("src/main.ts")].filter(([target]) => HEAVY.test(target)).map(([, chain]) => chain);
   expect(heavy).toEqual([]);
+});
+
+test("nothing of mcp/ is loaded on the way to the first request", () => {
+  const reached = [...startPath("src/main.ts")].filter(([target]) => target.startsWith("src/mcp/")).map(([, chain]) => chain);
+  expect(reached).toEqual([]);
 });
 
 test("context/ reaches neither config/, tools/ nor provider/", () => {
