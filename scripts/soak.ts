@@ -1,120 +1,85 @@
 /**
- * `bun run soak [--turns=N] [--kills=N] [--seed=N]`: first one long run of the compiled binary against a model server that
- * thinks for no time, watched from outside (Linux): memory, open files, children, time per turn. Then sessions that are killed
- * at random moments and gone on with, on every wire. Ends with 1 when something grows with the number of turns more than the
- * conversation itself does, or when a kill cost a record. Refuses: judging absolute speed (bench does).
+ * `bun run soak [--only=PART,…] [--seed=N] [--turns=N] [--kills=N] [--tasks=N]`: long and hostile runs of the compiled binary,
+ * judged from outside. Ends with 1 when a promise is broken. Parts, each a file in scripts/soak/:
+ *   steady  one run of many turns: memory, open files and the time of a turn stay flat
+ *   kills   sessions killed at random moments and gone on with
+ *   window  500 turns in a window of 8,000 tokens, beside a run without a limit
+ *   crash   kills around a compaction: the conversation is the one before or the one after
+ *   chaos   500 tasks of ten turns against a server that goes wrong at random
+ * Refuses: judging absolute speed (bench does).
  */
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { killAndResume } from "../test/support/kill-fuzz.ts";
-import { type BenchServer, startServer } from "./bench/server.ts";
-import { binary, build } from "./build.ts";
+import { build } from "./build.ts";
+import { chaos, chaosLines } from "./soak/chaos.ts";
+import { crashCompactions } from "./soak/compaction-crash.ts";
+import { runKills } from "./soak/kills.ts";
+import { runSteady } from "./soak/steady.ts";
+import { UNLIMITED, WINDOW, windowLines, windowRun } from "./soak/window.ts";
 import { args, install } from "./steps.ts";
 
-type Reading = { readonly turn: number; readonly ms: number; readonly residentMiB: number; readonly files: number };
-
-async function look(pid: number, turn: number, started: number): Promise<Reading | undefined> {
-  try {
-    const status = await Bun.file(`/proc/${pid}/status`).text();
-    const files = (await readdir(`/proc/${pid}/fd`)).length;
-    const resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
-    return { turn, ms: performance.now() - started, residentMiB: resident, files };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Reads the process whenever another `step` turns are done. */
-async function watch(child: Bun.Subprocess, server: BenchServer, step: number): Promise<Reading[]> {
-  const started = performance.now();
-  const readings: Reading[] = [];
-  while (child.exitCode === null && child.signalCode === null) {
-    const turn = server.arrivals().length;
-    if (turn >= (readings.length + 1) * step) {
-      const reading = await look(child.pid, turn, started);
-      if (reading) readings.push(reading);
-    }
-    await Bun.sleep(1);
-  }
-  return readings;
-}
-
-/** What is wrong between the first reading and the last, in words. */
-export function judge(readings: readonly Reading[]): string[] {
-  const [first, last] = [readings[0], readings.at(-1)];
-  const middle = readings[readings.length >> 1];
-  if (!first || !last || !middle || readings.length < 4) return ["too few readings: more turns are needed"];
-  const wrong: string[] = [];
-  if (last.files > first.files + 4) wrong.push(`open files grew from ${first.files} to ${last.files}`);
-  // A turn costs about 1 kB of conversation. The second half only: the first warms up the heap and the compiler.
-  const growth = ((last.residentMiB - middle.residentMiB) * 1024) / (last.turn - middle.turn);
-  if (growth > 64) wrong.push(`memory grew by ${growth.toFixed(0)} KiB a turn`);
-  // Every request carries the whole conversation, so a turn may become slower in proportion, but not faster than that.
-  const early = (middle.ms - first.ms) / (middle.turn - first.turn);
-  const late = (last.ms - middle.ms) / (last.turn - middle.turn);
-  if (late > early * 4 + 2) wrong.push(`a turn took ${early.toFixed(2)} ms at first and ${late.toFixed(2)} ms at the end`);
-  return wrong;
+function textOf(name: string): string | undefined {
+  return args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3);
 }
 
 function numberOf(name: string, otherwise: number): number {
-  return Number(args.find((arg) => arg.startsWith(`--${name}=`))?.slice(name.length + 3) ?? otherwise);
+  const number = Number(textOf(name) ?? otherwise);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`--${name} takes a whole number from 1`);
+  return number;
 }
 
-/** Kills and resumes, a third of them on each wire; says the seed, so that a failure can be had again. */
-async function crash(kills: number, seed: number): Promise<number> {
-  let code = 0;
-  for (const [index, wire] of (["chat", "responses", "anthropic"] as const).entries()) {
-    const share = Math.floor((kills + index) / 3);
-    try {
-      const { rounds, killed, records, open } = await killAndResume({ kills: share, seed: seed + index, wire });
-      console.log(
-        `${wire}\t${killed} of ${rounds} runs killed\t${records} records, none lost\t${open} calls left open by a kill`,
-      );
-    } catch (error) {
-      code = 1;
-      console.log(`${wire}\tseed ${seed + index}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  return code;
+/** Said with every failure, so that it can be had again. */
+const seed = numberOf("seed", (Date.now() % 1_000_000) + 1);
+
+async function window(): Promise<string[]> {
+  const turns = numberOf("turns", 500);
+  const runs = [
+    await windowRun("one long turn", { turns, wire: "chat", window: WINDOW }),
+    await windowRun("the same without a limit", { turns, wire: "chat", window: UNLIMITED }),
+    await windowRun("one long turn, responses", { turns, wire: "responses", window: WINDOW }),
+    await windowRun("two turns a process", { turns, wire: "anthropic", window: WINDOW, perRun: 2 }),
+  ];
+  console.log(windowLines(runs).join("\n"));
+  return runs.flatMap((run) => run.problems);
 }
+
+async function crash(): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const wire of ["chat", "responses", "anthropic"] as const) {
+    const { kills, compactions, turns, problems } = await crashCompactions({ kills: numberOf("kills", 36), seed, wire });
+    const moments = [...kills].map(([moment, times]) => `${moment} ${times}×`).join(", ");
+    console.log(`${wire}\t${turns} turns, ${compactions} compactions, killed: ${moments}`);
+    wrong.push(...problems.map((problem) => `${wire}, seed ${seed}: ${problem}`));
+  }
+  return wrong;
+}
+
+async function hostile(): Promise<string[]> {
+  const report = await chaos({ tasks: numberOf("tasks", 500), seed, parallel: 4 });
+  console.log(chaosLines(report).join("\n"));
+  return [...report.problems];
+}
+
+const PARTS: Readonly<Record<string, () => Promise<string[]>>> = {
+  steady: () => runSteady(numberOf("turns", 1000)),
+  kills: () => runKills(numberOf("kills", 100), seed),
+  window,
+  crash,
+  chaos: hostile,
+};
 
 async function soak(): Promise<number> {
   await install();
   await build();
-  const long = await runLong(numberOf("turns", 1000));
-  const crashes = await crash(numberOf("kills", 100), numberOf("seed", Date.now() % 1_000_000));
-  return Math.max(long, crashes);
-}
-
-async function runLong(turns: number): Promise<number> {
-  const directory = await mkdtemp(join(tmpdir(), "thndrs-soak-"));
-  try {
-    await using server = startServer();
-    const url = server.play({ turns, bytes: 24 });
-    const work = join(directory, "work");
-    await mkdir(join(work, ".git"), { recursive: true });
-    await Bun.write(join(work, "notes.txt"), Array.from({ length: turns + 40 }, (_, n) => `note ${n + 1}\n`).join(""));
-    const child = Bun.spawn([binary, "-p", "go", "--model", "ollama/bench", "--quiet", `--max-turns=${turns + 10}`], {
-      cwd: work,
-      env: { PATH: "/usr/bin:/bin", HOME: directory, OLLAMA_BASE_URL: url },
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: "inherit",
-    });
-    const readings = await watch(child, server, Math.max(1, Math.floor(turns / 10)));
-    for (const one of readings)
-      console.log(
-        `turn ${one.turn}\t${(one.ms / 1000).toFixed(1)} s\t${one.residentMiB.toFixed(0)} MiB\t${one.files} open files`,
-      );
-    const wrong = judge(readings);
-    if (child.exitCode !== 0) wrong.push(`thndrs ended with ${child.exitCode ?? child.signalCode}`);
-    if (server.arrivals().length !== turns + 1) wrong.push(`${server.arrivals().length} requests instead of ${turns + 1}`);
-    console.log(wrong.length === 0 ? "soak: steady" : `soak: ${wrong.join("; ")}`);
-    return wrong.length === 0 ? 0 : 1;
-  } finally {
-    await rm(directory, { recursive: true, force: true });
+  const wanted = textOf("only")?.split(",") ?? Object.keys(PARTS);
+  let broken = 0;
+  for (const name of wanted) {
+    const part = PARTS[name];
+    if (part === undefined) throw new Error(`--only knows ${Object.keys(PARTS).join(", ")}`);
+    console.log(`── ${name}`);
+    const wrong = await part();
+    broken += wrong.length;
+    console.log(wrong.length === 0 ? `${name}: well` : wrong.map((one) => `${name}: WRONG ${one}`).join("\n"));
   }
+  return broken === 0 ? 0 : 1;
 }
 
 if (import.meta.main) process.exitCode = await soak();

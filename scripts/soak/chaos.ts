@@ -255,6 +255,5 @@ export function chaosLines(report: ChaosReport): string[] {
     `chaos\t${report.tasks} tasks, ${report.requests} requests, ${report.faults} faults, ${report.effects} side effects, each once`,
     `chaos\texit codes: ${pairs(report.exits)}`,
     `chaos\tserved: ${pairs(report.served)}`,
-    ...report.problems.map((problem) => `chaos\tWRONG ${problem}`),
   ];
 }
