@@ -11,6 +11,7 @@ import type { SourceInfo } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import type { Approval, Authority } from "../types/settings.ts";
 import type { ActiveModel } from "./active-model.ts";
+import type { ContextControls } from "./context-controls.ts";
 import type { Conversation } from "./conversation.ts";
 import type { ChosenModel } from "./model.ts";
 
@@ -47,6 +48,8 @@ export interface Controls {
   readonly sources: readonly SourceInfo[];
   readonly tools: readonly string[];
   windowUse(): WindowUse;
+  /** The ledger, pins, drops, recovery. */
+  readonly context: ContextControls;
   readonly background: {
     list(): readonly BackgroundProcess[];
     cancel(id: string): Promise<BackgroundProcess | undefined>;
@@ -71,9 +74,10 @@ export type ControlParts = {
   readonly queue: InputQueue;
   readonly background: BackgroundProcesses;
   readonly tools: () => readonly string[];
-  readonly context: ContextEngine;
-  /** System prompt and tool catalog, once they were built. */
-  readonly harnessBytes: () => number;
+  readonly engine: ContextEngine;
+  readonly context: ContextControls;
+  /** Tokens of the next request: the ledger's `used`. */
+  readonly used: () => number;
 };
 
 /** Joins the controls of one conversation. */
@@ -103,17 +107,18 @@ export function createControls(parts: ControlParts): Controls {
     },
     discovered: () => conversation.discovered(),
     get sources() {
-      return parts.context.sources();
+      return parts.engine.sources();
     },
     get tools() {
       return parts.tools();
     },
     windowUse: () => ({
-      used: active.budget.tokens(parts.harnessBytes() + conversation.bytes()),
+      used: parts.used(),
       available: active.budget.available,
       contextWindow: active.chosen.window.contextWindow,
       source: active.chosen.window.source,
     }),
+    context: parts.context,
     background: { list: () => background.list(), cancel: (id) => background.cancel(id) },
     queue: {
       pending: () => queue.pending(),

@@ -3,7 +3,6 @@
  * the thinking is in agent/, the remembering in session/, the instructions in context/.
  */
 
-import { join } from "node:path";
 import type { Budget } from "../agent/budget.ts";
 import { type CompactionOutcome, Compactor, type CompactorParts } from "../agent/compactor.ts";
 import { runTurn, type TurnContext } from "../agent/loop.ts";
@@ -19,6 +18,8 @@ import type { Effect, Emit, QueueKind, RunEvent, SourceInfo, TurnOutcome } from 
 import type { Message } from "../types/message.ts";
 import type { ExternalAgent } from "./external-agent.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
+import type { ContextLedger } from "./ledger.ts";
+import { completeReads, lostTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import type { createTotals } from "./totals.ts";
@@ -58,7 +59,8 @@ export type ConversationParts = {
   readonly turns: number;
   /** Work before a turn's first request that may wait until then (MCP servers …); ends early when the turn is cancelled. */
   readonly ready: (turnId: string, signal: AbortSignal) => Promise<void>;
-  readonly ledger?: (turnId: string, sources: readonly SourceInfo[], messages: readonly Message[]) => RunEvent;
+  /** Everything in the context now. */
+  readonly ledger: () => ContextLedger;
   /** Ends children, writes what is owed. Called once. */
   readonly release: () => Promise<void>;
   readonly today: () => string;
@@ -203,8 +205,7 @@ export class Conversation implements Runtime {
       const outcome = await (external ? external.run(turn) : runTurn(turn));
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
-      if (outcome.status === "ok") await within(INDEX_WAIT_MS, ledger.written);
-      ledger.stop();
+      await ledger.finish(outcome.status === "ok");
       return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
         ? { ...outcome, status: "policy" }
         : outcome;
@@ -265,8 +266,8 @@ export class Conversation implements Runtime {
       calls,
       takeSteering: () => queue.takeSteering(),
       limit,
-      beforeRequest: () => this.#compactor.beforeRequest(turnId, signal),
-      makeRoom: () => this.#compactor.makeRoom(turnId, signal),
+      beforeRequest: () => this.#noteLosses(() => this.#compactor.beforeRequest(turnId, signal)),
+      makeRoom: () => this.#noteLosses(() => this.#compactor.makeRoom(turnId, signal)),
       ...(checkFinal && { checkFinal }),
       emit: (event) => {
         if (event.type === "request_started") this.#compactor.noteRequest();
@@ -275,6 +276,15 @@ export class Conversation implements Runtime {
       },
       signal,
     };
+  }
+
+  /** Instruction texts may go when room is made: then they are due again. */
+  async #noteLosses<T>(makeRoom: () => Promise<T>): Promise<T> {
+    const before = [...this.#messages];
+    const made = await makeRoom();
+    const lost = lostTexts(before, this.#messages, this.workspace);
+    if (lost.length > 0) this.#parts.context.lost(lost);
+    return made;
   }
 
   #createCompactor(): Compactor {
@@ -341,19 +351,28 @@ export class Conversation implements Runtime {
     };
   }
 
-  /** Written as soon as the background index is complete, beside the turn: nothing waits for it before the answer is there. */
-  #writeLedger(turnId: string, none: boolean): { readonly written: Promise<void>; readonly stop: () => void } {
+  /**
+   * Written as soon as the background index is complete, beside the turn: nothing waits for it before the answer is there.
+   * Once more at the turn's end where the turn has changed what it says.
+   */
+  #writeLedger(turnId: string, none: boolean): { readonly finish: (well: boolean) => Promise<void> } {
     const { ledger, context, emit } = this.#parts;
-    let over = none || !ledger || !this.#log?.healthy;
-    const write = async (): Promise<void> => {
+    let over = none || !this.#log?.healthy;
+    let last: string | undefined;
+    const write = (): void => {
       if (over) return;
-      await context.indexed();
-      if (!over && ledger) emit(ledger(turnId, context.sources(), this.#messages));
+      const now = ledger();
+      const shape = now.items.map((item) => `${item.id} ${item.state} ${item.contentHash ?? ""}`).join("\n");
+      if (shape !== last) emit({ type: "context_ledger", turnId, ...now });
+      last = shape;
     };
-    const stop = (): void => {
+    const written = over ? Promise.resolve() : context.indexed().then(write);
+    const finish = async (well: boolean): Promise<void> => {
+      if (well) await within(INDEX_WAIT_MS, written);
+      if (well && last !== undefined) write();
       over = true;
     };
-    return { written: write(), stop };
+    return { finish };
   }
 }
 
@@ -363,20 +382,6 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   const timer = setTimeout(resolve, ms);
   await Promise.race([work, promise]);
   clearTimeout(timer);
-}
-
-/** `path (lines 1-N of N, HASH)`: a whole file that is still in the conversation (C11). */
-const COMPLETE_READ = /^(.+) \(lines 1-(\d+) of \2, (xxh64:[0-9a-f]{16})\)/;
-
-function completeReads(
-  messages: readonly Message[],
-  workspace: string,
-): { readonly path: string; readonly contentHash: string }[] {
-  return messages.flatMap((message) => {
-    if (message.role !== "tool" || message.name !== "read_file_range") return [];
-    const [, path, , contentHash] = COMPLETE_READ.exec(message.text) ?? [];
-    return path === undefined || contentHash === undefined ? [] : [{ path: join(workspace, path), contentHash }];
-  });
 }
 
 /** Failures that a denied call explains: the run could not go on without it. */

@@ -8,7 +8,6 @@ import { buildSystemPrompt } from "../agent/prompt.ts";
 import { createQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
 import { writeOwnFile } from "../base/files.ts";
-import { contentHash } from "../base/hash.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact, redactValue } from "../base/redact.ts";
 import { UserError } from "../base/user-error.ts";
@@ -18,17 +17,18 @@ import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Skills } from "../skills/skills.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
-import type { Emit } from "../types/event.ts";
 import type { Authority } from "../types/settings.ts";
 import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
 import { type Bus, createBus } from "./bus.ts";
+import { createContextControls, pinAll, restoreDecisions } from "./context-controls.ts";
 import { type Controls, createControls } from "./controls.ts";
 import { Conversation } from "./conversation.ts";
 import { openEngine } from "./engine.ts";
 import { createExternalAgents } from "./external-agent.ts";
+import { createHeldSkills } from "./held-skills.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
-import { ledgerEvent } from "./ledger.ts";
+import { buildLedger, type ContextLedger, usedTokens } from "./ledger.ts";
 import { createLimits } from "./limits.ts";
 import { openOutside } from "./mcp.ts";
 import { type ChosenModel, openModel } from "./model.ts";
@@ -97,15 +97,6 @@ export type OpenedRuntime = {
   /** A function that writes its text to an absolute path, whole or not at all. */
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
-
-async function pinAll(engine: ContextEngine, paths: readonly string[], emit: Emit): Promise<void> {
-  for (const path of paths) {
-    const pinned = await engine.pin(path);
-    if (!pinned.ok) throw new UserError(`--pin ${path}: ${pinned.message}`);
-    const id = `ctx_pinned_file_${contentHash(path).slice("xxh64:".length)}`;
-    emit({ type: "context_item", action: "pin", item: { id, kind: "pinned_file", path }, reason: "pinned with --pin" });
-  }
-}
 
 function writer(path: string, mode = 0o644): (text: string) => Promise<void> {
   return async (text) => {
@@ -202,7 +193,28 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     emit,
   );
   if (session.sources.length > 0) engine.resumed(session.sources);
-  await pinAll(engine, flags.pin ?? [], emit);
+  const held = createHeldSkills(joined.skills);
+  bus.taps.push(held.event);
+  const ledger = (): ContextLedger =>
+    buildLedger({
+      budget: active.budget,
+      limitSource: active.chosen.window.source,
+      harness,
+      sources: engine.sources(),
+      skills: held.read(),
+      messages: runtime.messages,
+      pending: runtime.pendingCompaction,
+    });
+  await restoreDecisions(engine, workspace.root, session.decisions);
+  const context = createContextControls({
+    engine,
+    root: workspace.root,
+    emit,
+    redact: hide,
+    ledger,
+    sessionPath: session.path,
+  });
+  await pinAll(context, flags.pin ?? []);
   const totals = createTotals();
   bus.taps.push(totals.event);
   const gate = createPermitGate(policies["workspace-write"], loaded.config.approval, options.ask, emit);
@@ -217,12 +229,12 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     get price() {
       return active.chosen.info.price;
     },
-    requestBytes: () => harnessBytes + runtime.bytes(),
+    requestBytes: () => harness.prompt + harness.tools + runtime.bytes(),
   });
   bus.taps.push(limits.event);
   const configured = loaded.config.models[chosen.name];
   const facts = (): RunFacts => factsOf(joined, active.chosen, authority(), toolbox, engine, outside.names());
-  let harnessBytes = 0;
+  let harness = { prompt: 0, tools: 0 };
   const redactArguments = (value: Readonly<Record<string, unknown>>) => redactValue(value, hide);
   const agents = createExternalAgents({
     loaded,
@@ -284,7 +296,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
         skills: joined.skills.available(),
         selfKnowledge: selfKnowledgeElement(knowledge),
       });
-      harnessBytes = Buffer.byteLength(prompt.text) + Buffer.byteLength(JSON.stringify(toolbox.specs()));
+      harness = { prompt: Buffer.byteLength(prompt.text), tools: Buffer.byteLength(JSON.stringify(toolbox.specs())) };
       return prompt;
     },
     knowledge: () => selfKnowledge(facts()),
@@ -304,8 +316,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     seqs: session.seqs,
     turns: session.turns,
     ready: (turnId, signal) => outside.ready(turnId, signal),
-    ledger: (turnId, sources, messages) =>
-      ledgerEvent(turnId, active.chosen.window, loaded.config.compaction.threshold, harnessBytes, sources, messages),
+    ledger,
     release: async () => {
       await Promise.all([background.reapAll(), outside.close(), agents.close()]);
       await active.close();
@@ -324,8 +335,9 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     queue,
     background,
     tools: () => toolbox.specs().map((spec) => spec.name),
-    context: engine,
-    harnessBytes: () => harnessBytes,
+    engine,
+    context,
+    used: () => usedTokens(active.budget, harness, runtime.messages),
   });
   return { runtime, controls, inventory: () => inventoryLines(facts()), redact: hide, writer };
 }

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import type { Decisions } from "../session/decisions.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
@@ -41,9 +42,11 @@ export type OpenedSession = {
   readonly seqs: readonly number[];
   readonly turns: number;
   readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
+  /** Pins and drops in force. */
+  readonly decisions: Decisions;
 };
 
-const NOTHING = { history: [], seqs: [], turns: 0, sources: [] } as const;
+const NOTHING = { history: [], seqs: [], turns: 0, sources: [], decisions: { pins: [], drops: [] } } as const;
 
 /** @throws UserError when the session to resume does not exist or another process writes it. */
 export async function openSession(request: SessionRequest): Promise<OpenedSession> {
@@ -98,6 +101,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       seqs: resumed.seqs,
       turns: resumed.turns,
       sources: resumed.sources,
+      decisions: resumed.decisions,
     };
   }
   const id = request.id ?? newSessionId(new Date());

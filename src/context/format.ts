@@ -39,6 +39,23 @@ function attribute(value: string): string {
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
+function plain(value: string): string {
+  return value
+    .replace(/&#(\d{1,5});/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replaceAll("&gt;", ">")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&quot;", '"')
+    .replaceAll("&amp;", "&");
+}
+
+/** The sources whose text a delivery holds, with their whole elements. A body cannot close its element, so none is cut short. */
+export function sourcesIn(text: string): { readonly path: string; readonly contentHash: string; readonly element: string }[] {
+  if (!text.includes("<source ")) return [];
+  return [...text.matchAll(/<source path="([^"]*)"[^>]*? hash="(xxh64:[0-9a-f]{16})"[^>]*[^/]>\n[\s\S]*?\n<\/source>/g)].map(
+    ([element, path = "", contentHash = ""]) => ({ path: plain(path), contentHash, element }),
+  );
+}
+
 export function escapeBody(text: string): string {
   return text.replace(OWN_TAGS, "&lt;");
 }
