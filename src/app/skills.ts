@@ -6,7 +6,6 @@ import { isAbsolute, relative, resolve } from "node:path";
 import type { Toolbox, ToolEntry } from "../agent/toolbox.ts";
 import { confineTo } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
-import { openTrust } from "../config/trust.ts";
 import { scanText } from "../context/scan.ts";
 import { skillRoots } from "../skills/roots.ts";
 import type { SkillRoot } from "../skills/skill.ts";
@@ -43,11 +42,15 @@ function screen(text: string): string | undefined {
 
 /** The skills of a run, discovered. */
 export async function openSkills(place: SkillPlace): Promise<Skills> {
-  const store = openTrust(place.loaded.homes.config);
   const skills = new Skills({
     roots: rootsOf(place),
     workspaceRoot: place.root,
-    trustOf: place.trustAll ? async () => "trusted" : store.state,
+    trustOf: async (path, bytes) => {
+      if (place.trustAll) return "trusted";
+      // Lazy door: only where a repository brings skills.
+      const { trustOf } = await import("../config/project.ts");
+      return trustOf(place.loaded.homes.config, path, bytes);
+    },
     screen,
   });
   await skills.refresh();

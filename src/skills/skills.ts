@@ -28,14 +28,21 @@ export type Activation = {
 
 export type Asked = { readonly ok: true; readonly skill: Skill } | { readonly ok: false; readonly message: string };
 
+type Delivered = { readonly hash: string; settled: boolean };
+
 const NOTHING: Activation = { text: "", effects: [], diagnostics: [] };
 
 export class Skills {
   readonly #options: SkillsOptions;
   readonly #cache: Discovery["cache"] = new Map();
   #set: SkillSet = NO_SKILLS;
-  /** Real path → hash of the SKILL.md whose text the conversation holds. */
-  readonly #delivered = new Map<string, string>();
+  /** By real path: what was delivered of each skill, and whether it was before this turn. */
+  readonly #delivered = new Map<string, Delivered>();
+  /** Activations happen one after the other: two reads of one message deliver a skill once. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** The first turn follows the first look at once. */
+  #looked = false;
+  #holds: (hash: string) => boolean = () => true;
   /** Real paths that a person picked and that wait for the next message. */
   readonly #picked = new Set<string>();
 
@@ -58,15 +65,23 @@ export class Skills {
     return this.#set.problems;
   }
 
+  /** `holds`: whether a hash still stands somewhere in the conversation. Texts of tool results may be trimmed away. */
+  watch(holds: (hash: string) => boolean): void {
+    this.#holds = holds;
+  }
+
   /** Looks again; what has not changed is not read again. */
   async refresh(): Promise<void> {
+    this.#looked = true;
     const { roots, workspaceRoot, trustOf } = this.#options;
     this.#set = await discoverSkills({ roots, workspaceRoot, trustOf, cache: this.#cache });
   }
 
   /** At a turn's begin: activates what the prompt names with `$name` and what a person picked before. */
   async turn(prompt: string): Promise<Activation> {
-    await this.refresh();
+    if (!this.#looked) await this.refresh();
+    this.#looked = false;
+    for (const delivered of this.#delivered.values()) delivered.settled = true;
     const mentioned = mentionedNames(prompt).flatMap((name) => this.#named(name) ?? []);
     const picked = [...this.#picked].flatMap((path) => this.#set.skills.find((skill) => skill.realPath === path) ?? []);
     this.#picked.clear();
@@ -89,24 +104,35 @@ export class Skills {
 
   /** Whether the conversation holds this skill as it is now. */
   isActive(skill: Skill): boolean {
-    return this.#delivered.get(skill.realPath) === skill.contentHash;
+    return this.#isHeld(skill, skill.contentHash);
+  }
+
+  #isHeld(skill: Skill, hash: string): boolean {
+    const delivered = this.#delivered.get(skill.realPath);
+    return delivered?.hash === hash && (!delivered.settled || this.#holds(hash));
   }
 
   /**
    * Delivers body and references, once for each state of SKILL.md. `by` model: only a trusted skill. `bodyShown`: the model has
    * read the body by itself, so only the rest is due.
    */
-  async activate(skill: Skill, by: "person" | "model", bodyShown = false): Promise<Activation> {
+  activate(skill: Skill, by: "person" | "model", bodyShown = false): Promise<Activation> {
+    const next = this.#last.then(() => this.#activate(skill, by, bodyShown));
+    this.#last = next.catch(() => undefined);
+    return next;
+  }
+
+  async #activate(skill: Skill, by: "person" | "model", bodyShown: boolean): Promise<Activation> {
     const content = await readContent(skill);
     if (typeof content === "string") return refusal(skill, "unreadable", content);
-    if (this.#delivered.get(skill.realPath) === content.contentHash) return NOTHING;
+    if (this.#isHeld(skill, content.contentHash)) return NOTHING;
     const { trustOf, screen } = this.#options;
     const trusted = !skill.needsTrust || (await trustOf(skill.realPath, content.bytes)) === "trusted";
     if (!trusted && by === "model") return { ...NOTHING, text: NOT_FOR_MODELS };
     const finding = trusted ? undefined : screen(content.body);
     if (finding !== undefined) return refusal(skill, "blocked", `the skill is not used: ${finding}`);
     const admitted = skill.needsTrust ? await this.#admitReferences(skill, content, trusted) : content;
-    this.#delivered.set(skill.realPath, content.contentHash);
+    this.#delivered.set(skill.realPath, { hash: content.contentHash, settled: false });
     return {
       text: formatSkill(skill, admitted, bodyShown),
       effects: [record(skill, admitted)],

@@ -90,6 +90,25 @@ test("after a compaction a skill may come again, and the model is told which the
   expect((await skills.turn("$deploy")).effects).toHaveLength(1);
 });
 
+test("two reads of one message deliver once; a text that was trimmed away comes again in a later turn", async () => {
+  await using place = await skillPlace({
+    [`${DEPLOY}/SKILL.md`]: skillText("deploy", "references: [a.md]\n"),
+    [`${DEPLOY}/a.md`]: "REF",
+  });
+  const skills = await place.open();
+  const held = new Set<string>();
+  skills.watch((hash) => held.has(hash));
+  const skill = named(skills, "deploy");
+  expect(skills.isActive(skill)).toBe(false);
+  const both = await Promise.all([skills.activate(skill, "model", true), skills.activate(skill, "model", true)]);
+  expect(both.map(({ effects }) => effects.length)).toEqual([1, 0]);
+  held.add(skill.contentHash);
+  expect((await skills.turn("$deploy")).effects).toEqual([]);
+  expect(skills.isActive(skill)).toBe(true);
+  held.clear();
+  expect((await skills.turn("$deploy")).effects).toHaveLength(1);
+});
+
 test("a person's pick comes with the next message, also of a skill that is not trusted; the model's reading does not", async () => {
   await using place = await skillPlace({
     [`${DEPLOY}/SKILL.md`]: skillText("deploy", "references: [a.md]\n"),
