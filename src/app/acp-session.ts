@@ -2,14 +2,15 @@
  * One session an editor drives: an ordinary thndrs conversation whose events become updates, whose questions go to the
  * editor, whose tools may use what the editor lends. Refuses: the connection and the list of sessions (acp-server.ts).
  */
-import type {
-  AgentContext,
-  ClientCapabilities,
-  ContentBlock,
-  PromptResponse,
-  SessionConfigOption,
-  SessionModeState,
-  StopReason,
+import {
+  type AgentContext,
+  type ClientCapabilities,
+  type ContentBlock,
+  type PromptResponse,
+  RequestError,
+  type SessionConfigOption,
+  type SessionModeState,
+  type StopReason,
 } from "@agentclientprotocol/sdk";
 import { terminalTool } from "../acp/editor-terminal.ts";
 import { type Editor, editorTool } from "../acp/editor-tools.ts";
@@ -165,7 +166,8 @@ export class ServedSession {
     const text = promptText(blocks, runtime.workspace);
     if (!text.ok) throw refuse(text.message);
     const controller = new AbortController();
-    const stop = (): void => controller.abort("user");
+    // A request is aborted by its sender, or by the end of the connection.
+    const stop = (): void => controller.abort(signal.reason instanceof RequestError ? "user" : "client gone");
     signal.addEventListener("abort", stop, { once: true });
     this.#turn = controller;
     try {
