@@ -229,7 +229,7 @@ const call = (id: number, method: string, params: object): string =>
 const HELLO = call(1, "initialize", { protocolVersion: 1, clientCapabilities: {} });
 
 test("stdout of acp serve is protocol under load and on errors; stderr has the rest", async () => {
-  const words = Array.from({ length: 4000 }, (_, index) => `${index} ${"x".repeat(200)}\n`);
+  const words = Array.from({ length: 1500 }, (_, index) => `${index} ${"x".repeat(200)}\n`);
   await using model = await startModel([{ text: words }, { status: 500, body: "<html>broken</html>" }]);
   await using work = await tempDir({ ".thndrs/config.toml": 'model = "evil/model"\n' });
   await using running = await startThndrs({
