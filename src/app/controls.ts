@@ -6,6 +6,7 @@ import type { InputQueue, QueuedInput } from "../agent/queue.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
+import type { Skills } from "../skills/skills.ts";
 import type { BackgroundProcess, BackgroundProcesses } from "../tools/background.ts";
 import type { SourceInfo } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
@@ -50,6 +51,8 @@ export interface Controls {
   windowUse(): WindowUse;
   /** The ledger, pins, drops, recovery. */
   readonly context: ContextControls;
+  /** For `/skills`: `pick` activates with the next message. */
+  readonly skills: Pick<Skills, "list" | "isActive" | "pick" | "refresh">;
   readonly background: {
     list(): readonly BackgroundProcess[];
     cancel(id: string): Promise<BackgroundProcess | undefined>;
@@ -66,6 +69,7 @@ export interface Controls {
 
 export type ControlParts = {
   readonly conversation: Conversation;
+  readonly skills: Controls["skills"];
   readonly active: ActiveModel;
   readonly openOther: (name: string) => Promise<ChosenModel>;
   readonly loaded: LoadedConfig;
@@ -119,6 +123,7 @@ export function createControls(parts: ControlParts): Controls {
       source: active.chosen.window.source,
     }),
     context: parts.context,
+    skills: parts.skills,
     background: { list: () => background.list(), cancel: (id) => background.cancel(id) },
     queue: {
       pending: () => queue.pending(),

@@ -325,8 +325,10 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     today,
     external: () => active.chosen.agent && agents.of(active.chosen.agent),
   });
+  joined.skills.watch((hash) => runtime.messages.some((message) => message.text.includes(hash)));
   const controls = createControls({
     conversation: runtime,
+    skills: joined.skills,
     active,
     openOther: joined.openOther,
     loaded,
