@@ -1,0 +1,171 @@
+import { expect, test } from "bun:test";
+import { createBudget } from "../../src/agent/budget.ts";
+import { Compactor, type CompactorParts } from "../../src/agent/compactor.ts";
+import type { Provider, ProviderEvent, ProviderRequest } from "../../src/provider/provider.ts";
+import type { RunEvent } from "../../src/types/event.ts";
+import type { Message } from "../../src/types/message.ts";
+
+const SUMMARY: readonly ProviderEvent[] = [
+  { type: "text", text: "## Objective\n- go on" },
+  { type: "stop", reason: "end" },
+];
+
+/** A conversation of `exchanges` tool calls in one turn, whose results are too small to be trimmed. */
+function looped(exchanges: number, size = 500): Message[] {
+  const messages: Message[] = [{ role: "user", text: "Do it all. Never stop." }];
+  for (let n = 0; n < exchanges; n++) {
+    messages.push({ role: "assistant", text: "", calls: [{ id: `c${n}`, name: "t", arguments: `{"n":${n}}` }] });
+    messages.push({ role: "tool", callId: `c${n}`, name: "t", text: `${n} ${"x".repeat(size)}`, failed: false });
+  }
+  return messages;
+}
+
+function compactor(messages: Message[], answers: readonly (readonly ProviderEvent[])[], more: Partial<CompactorParts> = {}) {
+  const asked: ProviderRequest[] = [];
+  const events: RunEvent[] = [];
+  const provider: Provider = {
+    name: "test",
+    wire: "openai-chat",
+    async *stream(request) {
+      asked.push(request);
+      yield* answers[Math.min(asked.length, answers.length) - 1] ?? [];
+    },
+  };
+  const budget = createBudget({ contextWindow: 5000, maxOutput: 1000, source: "configured" }, 0.92);
+  const made = new Compactor(
+    {
+      provider,
+      budget,
+      request: () => ({ model: "m", sessionId: "s", system: "system", tools: [] }),
+      mode: "auto",
+      review: "never",
+      keepRecentTokens: 20_000,
+      model: "test/m",
+      emit: (event) => events.push(event),
+      lastSeq: () => 99,
+      redeliver: async () => "",
+      ...more,
+    },
+    messages,
+    messages.map((_, index) => index),
+  );
+  return { made, asked, events, budget };
+}
+
+const compactions = (events: readonly RunEvent[]): RunEvent[] => events.filter((event) => event.type === "compaction");
+const never = new AbortController().signal;
+
+test("a refused, an empty and a failed summary change nothing; after two in a row none is asked for", async () => {
+  const bad: readonly (readonly ProviderEvent[])[] = [
+    [
+      { type: "text", text: "I would rather not" },
+      { type: "stop", reason: "refusal" },
+    ],
+    [{ type: "stop", reason: "end" }],
+    [{ type: "failure", class: "invalid_request", message: "no" }],
+  ];
+  for (const answer of bad) {
+    const messages = looped(26);
+    const before = [...messages];
+    const { made, asked, events } = compactor(messages, [answer]);
+    // Over the threshold, still inside the window: the run goes on.
+    for (let n = 0; n < 4; n++) expect(await made.beforeRequest("turn-1", never)).toBeUndefined();
+    expect(asked).toHaveLength(2);
+    expect(compactions(events)).toEqual([]);
+    expect(messages).toEqual(before);
+  }
+});
+
+test("a cancelled summary is no failed one", async () => {
+  const messages = looped(26);
+  const { made, asked } = compactor(messages, [
+    [{ type: "failure", class: "cancelled", message: "cancelled" }],
+    [{ type: "failure", class: "cancelled", message: "cancelled" }],
+    SUMMARY,
+  ]);
+  const gone = AbortSignal.abort("user");
+  await made.beforeRequest("turn-1", gone);
+  await made.beforeRequest("turn-1", gone);
+  await made.beforeRequest("turn-2", never);
+  expect(asked).toHaveLength(3);
+  expect(messages[0]?.text).toContain("<conversation_summary>");
+});
+
+test("a provider whose window is smaller than we think gets a smaller summary request", async () => {
+  const tooLong: readonly ProviderEvent[] = [{ type: "failure", class: "context_overflow", message: "too long" }];
+  const { made, asked, events } = compactor(looped(26), [tooLong, tooLong, SUMMARY]);
+  await made.beforeRequest("turn-1", never);
+  const sizes = asked.map((request) => request.messages[0]?.text.length ?? 0);
+  expect(sizes).toHaveLength(3);
+  expect(sizes[1]).toBeLessThan((sizes[0] ?? 0) * 0.6);
+  expect(sizes[2]).toBeLessThan((sizes[1] ?? 0) * 0.6);
+  expect(compactions(events)).toHaveLength(1);
+});
+
+test("P17 summaries that make no room worth having end after a few, with the fixed overhead named", async () => {
+  // Nearly all of the window is fixed.
+  const messages = looped(4, 200);
+  const system = "s".repeat(13_000);
+  const { made, asked } = compactor(messages, [SUMMARY], { request: () => ({ model: "m", sessionId: "s", system, tools: [] }) });
+  let stop: Awaited<ReturnType<typeof made.beforeRequest>>;
+  for (let n = 0; n < 40 && stop === undefined; n++) {
+    stop = await made.beforeRequest("turn-1", never);
+    made.noteRequest();
+    messages.push(
+      ...looped(1, 300)
+        .slice(1)
+        .map((message): Message => (message.role === "tool" ? { ...message, callId: `x${n}` } : message)),
+    );
+  }
+  expect(asked.length).toBeLessThanOrEqual(6);
+  expect(stop?.message).toMatch(/\d+ of them fixed/);
+});
+
+test("the running request is carried word for word when steering came after it, once, through every summary", async () => {
+  const messages = looped(12);
+  messages.push({ role: "user", text: "and mind the docs" }, ...looped(14).slice(1));
+  const { made, events } = compactor(messages, [SUMMARY]);
+  // The turn began before: its message is the first one.
+  const request = messages[0];
+  const rest = messages.splice(1);
+  made.noteUser(0);
+  messages.push(...rest);
+  for (let n = 0; n < 3; n++) {
+    await made.beforeRequest("turn-1", never);
+    made.noteRequest();
+    made.noteRequest();
+    messages.push(...looped(14).slice(1));
+  }
+  expect(compactions(events).length).toBeGreaterThan(1);
+  const head = messages[0]?.text ?? "";
+  expect(head.split(request?.text ?? "?").length - 1).toBe(1);
+  expect(head).toContain("(the first request above)");
+  expect(head).toContain("constraint: Never stop.");
+  expect(head.split("<conversation_summary>")).toHaveLength(2);
+});
+
+test("one result larger than the whole window is shortened rather than ending the run", async () => {
+  const messages = looped(3, 60_000);
+  const { made, asked, budget } = compactor(messages, [SUMMARY]);
+  expect(await made.beforeRequest("turn-1", never)).toBeUndefined();
+  expect(made.used()).toBeLessThanOrEqual(budget.available);
+  expect(asked.length).toBeLessThanOrEqual(1);
+  expect(messages.filter((message) => message.role === "tool").every((message) => message.text.includes("characters …]"))).toBe(
+    true,
+  );
+});
+
+test("ranges go on where the former summary began, and end before what stays", async () => {
+  const messages = looped(26);
+  const { made, events } = compactor(messages, [SUMMARY]);
+  await made.beforeRequest("turn-1", never);
+  made.noteRequest();
+  made.noteRequest();
+  const kept = messages.length;
+  messages.push(...looped(20).slice(1));
+  await made.beforeRequest("turn-1", never);
+  const [first, second] = compactions(events) as Extract<RunEvent, { type: "compaction" }>[];
+  expect(first).toMatchObject({ coveredStartSeq: 0, coveredEndSeq: 53 - (kept - 1) - 1 });
+  expect(second?.coveredStartSeq).toBe(0);
+  expect(second?.coveredEndSeq).toBeGreaterThanOrEqual(first?.coveredEndSeq ?? 99);
+});
