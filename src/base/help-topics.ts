@@ -10,6 +10,7 @@ export const TOPICS = [
   "print-mode",
   "repl",
   "mcp",
+  "acp",
   "security",
   "exit-codes",
 ] as const;

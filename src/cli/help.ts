@@ -6,6 +6,7 @@
 import { TOPICS, type Topic } from "../base/help-topics.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import acp from "../docs/acp.md" with { type: "text" };
 import configuration from "../docs/configuration.md" with { type: "text" };
 import context from "../docs/context.md" with { type: "text" };
 import exitCodes from "../docs/exit-codes.md" with { type: "text" };
@@ -33,6 +34,7 @@ const TEXTS: Readonly<Record<Topic, string>> = {
   "print-mode": printMode,
   repl,
   mcp,
+  acp,
   security,
   "exit-codes": exitCodes,
 };
