@@ -306,6 +306,7 @@ test("every static key has a variable, and it works", async () => {
     THNDRS_COMPACTION_THRESHOLD: "50%",
     THNDRS_COMPACTION_KEEP_RECENT_TOKENS: "7",
     THNDRS_MCP_START_TIMEOUT: "1",
+    THNDRS_ACP_PERMISSIONS: "allow",
   };
   const names = KEYS.map(variableOf).filter((name) => name !== undefined);
   expect(Object.keys(samples).sort()).toEqual([...names].sort());
