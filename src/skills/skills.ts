@@ -83,7 +83,7 @@ export class Skills {
     this.#looked = false;
     for (const delivered of this.#delivered.values()) delivered.settled = true;
     const mentioned = mentionedNames(prompt).flatMap((name) => this.#named(name) ?? []);
-    const picked = [...this.#picked].flatMap((path) => this.#set.skills.find((skill) => skill.realPath === path) ?? []);
+    const picked = [...this.#picked].flatMap((path) => this.at(path) ?? []);
     this.#picked.clear();
     const parts: Activation[] = [];
     for (const skill of new Set([...picked, ...mentioned])) parts.push(await this.activate(skill, "person"));
@@ -96,7 +96,7 @@ export class Skills {
 
   /** A person's choice (`/skills`): delivered with the next message. Also for a skill that is not trusted: the choice is the word. */
   pick(name: string): Asked {
-    const skill = this.#set.skills.find((one) => one.name === name);
+    const skill = this.#named(name);
     if (!skill) return { ok: false, message: `there is no skill "${name}"` };
     this.#picked.add(skill.realPath);
     return { ok: true, skill };

@@ -16,6 +16,7 @@ import {
   newSession,
   resume,
 } from "./slash-session.ts";
+import { pickSkill, skillNames } from "./slash-skills.ts";
 
 export type SlashCommand = {
   readonly name: string;
@@ -77,6 +78,14 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     when: "idle",
     run: chooseReasoning,
     complete: () => EFFORTS,
+  },
+  {
+    name: "skills",
+    usage: "[NAME]",
+    help: "use a skill with the next message",
+    when: "idle",
+    run: pickSkill,
+    complete: skillNames,
   },
   { name: "compact", usage: "[GUIDANCE]", help: "summarise the older part of the conversation", when: "idle", run: compact },
   {

@@ -1,0 +1,43 @@
+/** /skills in the REPL: the picker, a name typed behind it, and what the next message then carries. */
+import { expect, test } from "bun:test";
+import { tempDir } from "../support/temp.ts";
+import { startRepl } from "../ui/repl-stage.ts";
+
+const skill = (name: string) => `---\nname: ${name}\ndescription: What ${name} does.\n---\n\nBODY-${name}\n`;
+
+test("/skills picks a skill for the next message, also one that is not trusted; once", async () => {
+  await using dir = await tempDir({
+    "work/.agents/skills/alpha/SKILL.md": skill("alpha"),
+    "home/.agents/skills/beta/SKILL.md": skill("beta"),
+  });
+  const options = { cwd: dir.at("work"), env: { HOME: dir.at("home") }, columns: 140 };
+  await using stage = await startRepl([{ text: "answer one" }, { text: "answer two" }, { text: "answer three" }], options);
+  const { terminal, model } = stage;
+  await terminal.waitFor("[Skills] alpha, beta");
+  stage.send("/skills nothing");
+  await terminal.waitFor('there is no skill "nothing"');
+  stage.send("/skills beta");
+  await terminal.waitFor("beta goes with your next message");
+  stage.send("first");
+  await terminal.waitFor("answer one");
+  stage.send("/skills");
+  await terminal.waitFor("Which skill for your next message?");
+  await terminal.waitFor("alpha");
+  terminal.press("enter");
+  await terminal.waitFor("alpha goes with your next message");
+  stage.send("second");
+  await terminal.waitFor("answer two");
+  stage.send("/skills beta");
+  await terminal.waitFor("beta is in use already");
+  stage.send("third");
+  await terminal.waitFor("answer three");
+  const [first, second, third] = model.server.requests.map((request) => request.body.messages.at(-1).content as string);
+  expect(first).toMatch(/<skill name="beta" [\s\S]*BODY-beta[\s\S]*<\/skill>\n\nfirst$/);
+  expect(second).toMatch(/<skill name="alpha" [\s\S]*BODY-alpha[\s\S]*<\/skill>\n\nsecond$/);
+  expect(third).toEndWith("third");
+  expect(third).not.toContain("<skill name");
+  const activated = (await stage.records()).filter((record) => record.type === "skill_activated");
+  expect(activated.map((record) => record.name)).toEqual(["beta", "alpha"]);
+  terminal.press("ctrl+d");
+  expect((await terminal.exited).code).toBe(0);
+});
