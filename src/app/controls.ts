@@ -5,6 +5,7 @@
 import type { InputQueue, QueuedInput } from "../agent/queue.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { ContextEngine } from "../context/engine.ts";
+import type { ServerStatus } from "../mcp/servers.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { Skills } from "../skills/skills.ts";
 import type { BackgroundProcess, BackgroundProcesses } from "../tools/background.ts";
@@ -53,6 +54,8 @@ export interface Controls {
   readonly context: ContextControls;
   /** For `/skills`: `pick` activates with the next message. */
   readonly skills: Pick<Skills, "list" | "isActive" | "pick" | "refresh">;
+  /** MCP servers of this run, with their state. */
+  readonly mcp: () => readonly ServerStatus[];
   readonly background: {
     list(): readonly BackgroundProcess[];
     cancel(id: string): Promise<BackgroundProcess | undefined>;
@@ -76,6 +79,7 @@ export type ControlParts = {
   readonly cwd: string;
   readonly sessionDir: string | undefined;
   readonly queue: InputQueue;
+  readonly mcp: Controls["mcp"];
   readonly background: BackgroundProcesses;
   readonly tools: () => readonly string[];
   readonly engine: ContextEngine;
@@ -124,6 +128,7 @@ export function createControls(parts: ControlParts): Controls {
     }),
     context: parts.context,
     skills: parts.skills,
+    mcp: parts.mcp,
     background: { list: () => background.list(), cancel: (id) => background.cancel(id) },
     queue: {
       pending: () => queue.pending(),

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { ToolEntry } from "../agent/toolbox.ts";
 import { contentHash } from "../base/hash.ts";
 import type { ProcessOwner } from "../base/process.ts";
+import { redact } from "../base/redact.ts";
 import { UserError } from "../base/user-error.ts";
 import type { Credentials } from "../config/credentials.ts";
 import { configPaths } from "../config/homes.ts";
@@ -104,8 +105,14 @@ class Outside implements OutsideTools {
       startTimeoutMs: loaded.config.mcp.startTimeoutMs,
       ...(elicit && { elicit }),
       authOf: (plan) => storedLogin(plan, credentials),
-      diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
+      // A server's own words may be in it.
+      diagnose: (diagnostic) =>
+        emit({ type: "diagnostic", diagnostic: { ...diagnostic, message: this.#hide(diagnostic.message) } }),
     });
+  }
+
+  #hide(text: string): string {
+    return redact(text, { exact: [...this.#options.credentials.knownValues(), ...this.secrets()] });
   }
 
   entries(): readonly ToolEntry[] {
@@ -115,9 +122,8 @@ class Outside implements OutsideTools {
     return this.#servers?.names() ?? NONE;
   }
   readonly secrets = (): readonly string[] => this.#servers?.secrets() ?? NONE;
-  status(): readonly ServerStatus[] {
-    return this.#servers?.status() ?? NONE;
-  }
+  readonly status = (): readonly ServerStatus[] =>
+    this.#servers?.status().map((server) => ({ ...server, reason: this.#hide(server.reason) })) ?? NONE;
 
   async ready(turnId: string, signal: AbortSignal): Promise<void> {
     if (this.#options.watch) await this.#lookForChanges(turnId);

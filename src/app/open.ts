@@ -328,6 +328,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   joined.skills.watch((hash) => runtime.messages.some((message) => message.text.includes(hash)));
   const controls = createControls({
     conversation: runtime,
+    mcp: outside.status,
     skills: joined.skills,
     active,
     openOther: joined.openOther,

@@ -6,6 +6,7 @@ import { nearestWord } from "../base/nearest.ts";
 import type { Repl } from "./repl.ts";
 import { compact, review } from "./slash-compact.ts";
 import { background, context, session, status, tokens } from "./slash-look.ts";
+import { showServers } from "./slash-mcp.ts";
 import {
   changeDirectory,
   chooseModel,
@@ -87,6 +88,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     run: pickSkill,
     complete: skillNames,
   },
+  { name: "mcp", usage: "", help: "MCP servers of this run and their tools", when: "idle", run: showServers },
   { name: "compact", usage: "[GUIDANCE]", help: "summarise the older part of the conversation", when: "idle", run: compact },
   {
     name: "export",
