@@ -12,23 +12,17 @@ import {
   type SessionModeState,
   type StopReason,
 } from "@agentclientprotocol/sdk";
-import { terminalTool } from "../acp/editor-terminal.ts";
-import { type Editor, editorTool } from "../acp/editor-tools.ts";
 import { promptText } from "../acp/prompt-text.ts";
 import type { McpServer } from "../acp/protocol.ts";
 import { refuse, requestFailed } from "../acp/refusal.ts";
 import { createSender, type Sender } from "../acp/sender.ts";
-import { createUpdates, type FileDiff } from "../acp/session-updates.ts";
-import { kindOf, locationsOf, titleOf } from "../acp/tool-calls.ts";
-import { bounded } from "../acp/wait.ts";
-import type { Permit } from "../agent/calls.ts";
-import type { ToolEntry } from "../agent/toolbox.ts";
+import { createUpdates } from "../acp/session-updates.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { cleanTitle } from "../session/title.ts";
-import type { Tool } from "../tools/tool.ts";
 import type { RunEvent, TurnOutcome } from "../types/event.ts";
 import type { Authority } from "../types/settings.ts";
+import { EditorLink } from "./acp-editor.ts";
 import { modelNames } from "./acp-models.ts";
 import { withServers } from "./acp-servers.ts";
 import type { ReasoningEffort } from "./controls.ts";
@@ -49,8 +43,6 @@ export type ServedOptions = {
   readonly servers: readonly McpServer[];
 };
 
-const READ_MS = 5000;
-const WRITE_MS = 10_000;
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
 const MODES: readonly { readonly id: Authority; readonly name: string; readonly description: string }[] = [
   { id: "workspace-write", name: "Write", description: "All tools: reads, edits, commands" },
@@ -61,19 +53,11 @@ function isEffort(value: unknown): value is ReasoningEffort {
   return EFFORTS.some((effort) => effort === value);
 }
 
-/** What a permission that lasts covers: this very command, or this kind of change. */
-function grantKey(name: string, input: Readonly<Record<string, unknown>>): string {
-  return name === "run_shell" ? `${name} ${JSON.stringify([input.argv, input.cwd ?? "."])}` : name;
-}
-
+/** One session and its editor. */
 export class ServedSession {
   readonly #options: ServedOptions;
   readonly #sender: Sender;
-  readonly #diffs = new Map<string, FileDiff>();
-  readonly #terminals = new Map<string, string>();
-  /** Calls that have started and not finished: call id → tool. */
-  readonly #running = new Map<string, string>();
-  readonly #granted = new Set<string>();
+  readonly #editor: EditorLink;
   #opened: OpenedRuntime | undefined;
   #loaded: LoadedConfig | undefined;
   #mode: Authority | undefined;
@@ -85,6 +69,14 @@ export class ServedSession {
     this.#options = options;
     const { client, id } = options;
     this.#sender = createSender((update) => client.notify("session/update", { sessionId: id, update }));
+    this.#editor = new EditorLink({
+      client,
+      capabilities: options.capabilities,
+      sessionId: id,
+      sender: this.#sender,
+      root: () => this.root,
+      redact: (text) => this.#runtime.redact(text),
+    });
   }
 
   /** @throws UserError as openRuntime does. */
@@ -122,8 +114,8 @@ export class ServedSession {
       flags,
       rendererMode: "acp",
       ...(resume ? { resume: id } : { sessionId: id }),
-      ask: (name, input, entry, signal) => this.#ask(name, input, entry, signal),
-      wrapTool: (tool) => this.#wrap(tool),
+      ask: (name, input, entry, signal) => this.#editor.ask(name, input, entry, signal),
+      wrapTool: (tool) => this.#editor.wrap(tool),
       authority: () => this.#mode ?? this.#loaded?.config.authority ?? "read-only",
       extend: (loaded) => {
         this.#loaded = withServers(loaded, servers);
@@ -134,8 +126,8 @@ export class ServedSession {
     const { runtime } = opened;
     const updates = createUpdates({
       root: runtime.workspace,
-      diffOf: (callId) => this.#diffs.get(callId),
-      terminalOf: (callId) => this.#terminals.get(callId),
+      diffOf: (callId) => this.#editor.diffOf(callId),
+      terminalOf: (callId) => this.#editor.terminalOf(callId),
       cost: () => runtime.totals().usage.costUsd,
     });
     runtime.subscribe((event) => {
@@ -146,13 +138,8 @@ export class ServedSession {
   }
 
   #note(event: RunEvent): void {
-    if (event.type === "tool_started") this.#running.set(event.callId, event.name);
-    else if (event.type === "tool_finished") this.#running.delete(event.callId);
-    else if (event.type === "turn_finished") {
-      this.#diffs.clear();
-      this.#terminals.clear();
-      this.#running.clear();
-    } else if (event.type === "diagnostic" && this.#options.capabilities.session?.notices) {
+    this.#editor.note(event);
+    if (event.type === "diagnostic" && this.#options.capabilities.session?.notices) {
       const { severity, message } = event.diagnostic;
       if (severity !== "info") this.#sender.push({ sessionUpdate: "notice", severity, title: message });
     }
@@ -271,116 +258,5 @@ export class ServedSession {
     else if (!(id === "effort" && value === "default"))
       throw refuse(`${JSON.stringify(id)} has no value ${JSON.stringify(value)}`);
     return this.configOptions();
-  }
-
-  // ── what the editor is asked for
-
-  async #ask(name: string, input: Readonly<Record<string, unknown>>, entry: ToolEntry, signal: AbortSignal): Promise<Permit> {
-    const key = grantKey(name, input);
-    if (this.#granted.has(key)) return { allowed: true };
-    const { client, id } = this.#options;
-    // The gate asks right after the call has started: the newest call of that tool is meant.
-    const toolCallId = [...this.#running].findLast(([, tool]) => tool === name)?.[0] ?? `question-${crypto.randomUUID()}`;
-    await this.#sender.settled();
-    const shown = this.#runtime.redact(titleOf(name, input));
-    const always = name === "run_shell" ? "Always allow this command in this session" : `Always allow ${name} in this session`;
-    const request = client.request(
-      "session/request_permission",
-      {
-        sessionId: id,
-        toolCall: {
-          toolCallId,
-          title: shown,
-          kind: entry.mcp ? "other" : kindOf(name),
-          status: "pending",
-          locations: locationsOf(name, input, this.root),
-        },
-        options: [
-          { optionId: "allow", name: "Allow", kind: "allow_once" },
-          { optionId: "always", name: always, kind: "allow_always" },
-          { optionId: "reject", name: "Reject", kind: "reject_once" },
-        ],
-      },
-      { cancellationSignal: signal, stopWaitingOnCancel: true },
-    );
-    const answer = await bounded(
-      request.then(
-        ({ outcome }) => (outcome.outcome === "selected" ? outcome.optionId : "cancelled"),
-        () => "failed" as const,
-      ),
-      { signal },
-    );
-    if (answer === "always") this.#granted.add(key);
-    if (answer === "allow" || answer === "always") return { allowed: true };
-    const why = answer === "reject" ? "The user said no." : "The question was not answered.";
-    return { allowed: false, reason: why };
-  }
-
-  #wrap(tool: Tool): Tool {
-    const { fs, terminal } = this.#options.capabilities;
-    if (tool.name === "run_shell") return terminal ? terminalTool(tool, (request) => this.#openTerminal(request)) : tool;
-    const editor: Editor = {
-      changed: (callId, diff) => this.#changed(callId, diff),
-      ...(fs?.readTextFile && { readText: (path, signal) => this.#readText(path, signal) }),
-      ...(fs?.writeTextFile && { writeText: (path, content, signal) => this.#writeText(path, content, signal) }),
-    };
-    return editorTool(tool, editor);
-  }
-
-  #changed(callId: string, { path, oldText, newText }: FileDiff): void {
-    const { redact } = this.#runtime;
-    this.#diffs.set(callId, { path, oldText: oldText === null ? null : redact(oldText), newText: redact(newText) });
-  }
-
-  async #readText(path: string, signal: AbortSignal): Promise<string | undefined> {
-    const { client, id } = this.#options;
-    const request = client.request("fs/read_text_file", { sessionId: id, path }).then(
-      ({ content }) => ({ content }),
-      () => undefined,
-    );
-    const answer = await bounded(request, { ms: READ_MS, signal });
-    return typeof answer === "object" ? answer.content : undefined;
-  }
-
-  async #writeText(path: string, content: string, signal: AbortSignal): Promise<string | undefined> {
-    const { client, id } = this.#options;
-    const request = client.request("fs/write_text_file", { sessionId: id, path, content }).then(
-      () => "done" as const,
-      (error: unknown) => ({ message: error instanceof Error ? error.message : String(error) }),
-    );
-    const answer = await bounded(request, { ms: WRITE_MS, signal });
-    if (answer === "done") return undefined;
-    return typeof answer === "object" ? answer.message : answer === "late" ? "the editor did not answer" : "cancelled";
-  }
-
-  async #openTerminal(request: Parameters<Parameters<typeof terminalTool>[1]>[0]) {
-    const { client, id } = this.#options;
-    const [command = "", ...args] = request.argv;
-    const handle = await client.createTerminal({
-      sessionId: id,
-      command,
-      args,
-      cwd: request.cwd,
-      env: Object.entries(request.env).map(([name, value]) => ({ name, value })),
-      outputByteLimit: request.outputBytes,
-    });
-    this.#terminals.set(request.callId, handle.id);
-    this.#sender.push({
-      sessionUpdate: "tool_call_update",
-      toolCallId: request.callId,
-      content: [{ type: "terminal", terminalId: handle.id }],
-    });
-    const quiet = (work: Promise<unknown>): Promise<void> =>
-      work.then(
-        () => undefined,
-        () => undefined,
-      );
-    return {
-      id: handle.id,
-      exited: handle.waitForExit().catch(() => ({ exitCode: null, signal: null })),
-      output: () => handle.currentOutput().catch(() => ({ output: "", truncated: false })),
-      kill: () => quiet(handle.kill()),
-      release: () => quiet(handle.release()),
-    };
   }
 }

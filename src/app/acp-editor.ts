@@ -1,0 +1,177 @@
+/**
+ * What an editor is asked for while a session runs: permission, its files, its terminal. Keeps what belongs to calls that
+ * run: diffs, terminals, lasting answers. Refuses: the conversation (acp-session.ts).
+ */
+import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk";
+import { type LentTerminal, type OpenTerminal, terminalTool } from "../acp/editor-terminal.ts";
+import { type Editor, editorTool } from "../acp/editor-tools.ts";
+import type { Sender } from "../acp/sender.ts";
+import type { FileDiff } from "../acp/session-updates.ts";
+import { kindOf, locationsOf, titleOf } from "../acp/tool-calls.ts";
+import { bounded } from "../acp/wait.ts";
+import type { Permit } from "../agent/calls.ts";
+import type { ToolEntry } from "../agent/toolbox.ts";
+import type { Tool } from "../tools/tool.ts";
+import type { RunEvent } from "../types/event.ts";
+
+export type EditorParts = {
+  readonly client: AgentContext;
+  readonly capabilities: ClientCapabilities;
+  readonly sessionId: string;
+  readonly sender: Sender;
+  /** Real path of the workspace. */
+  readonly root: () => string;
+  readonly redact: (text: string) => string;
+};
+
+const READ_MS = 5000;
+const WRITE_MS = 10_000;
+
+/** What a permission that lasts covers: this very command, or this kind of change. */
+function grantKey(name: string, input: Readonly<Record<string, unknown>>): string {
+  return name === "run_shell" ? `${name} ${JSON.stringify([input.argv, input.cwd ?? "."])}` : name;
+}
+
+const quiet = (work: Promise<unknown>): Promise<void> =>
+  work.then(
+    () => undefined,
+    () => undefined,
+  );
+
+/** The editor at the other end of one session. */
+export class EditorLink {
+  readonly #parts: EditorParts;
+  readonly #diffs = new Map<string, FileDiff>();
+  readonly #terminals = new Map<string, string>();
+  /** Calls that have started and not finished: call id → tool. */
+  readonly #running = new Map<string, string>();
+  readonly #granted = new Set<string>();
+
+  constructor(parts: EditorParts) {
+    this.#parts = parts;
+  }
+
+  diffOf(callId: string): FileDiff | undefined {
+    return this.#diffs.get(callId);
+  }
+  terminalOf(callId: string): string | undefined {
+    return this.#terminals.get(callId);
+  }
+
+  /** Every event of the session, before it is translated. */
+  note(event: RunEvent): void {
+    if (event.type === "tool_started") this.#running.set(event.callId, event.name);
+    else if (event.type === "tool_finished") this.#running.delete(event.callId);
+    else if (event.type === "turn_finished") {
+      this.#diffs.clear();
+      this.#terminals.clear();
+      this.#running.clear();
+    }
+  }
+
+  /** Asks for permission; the answer may last for this session. */
+  async ask(name: string, input: Readonly<Record<string, unknown>>, entry: ToolEntry, signal: AbortSignal): Promise<Permit> {
+    const key = grantKey(name, input);
+    if (this.#granted.has(key)) return { allowed: true };
+    const { client, sessionId } = this.#parts;
+    // The gate asks right after the call has started: the newest call of that tool is meant.
+    const toolCallId = [...this.#running].findLast(([, tool]) => tool === name)?.[0] ?? `question-${crypto.randomUUID()}`;
+    await this.#parts.sender.settled();
+    const shown = this.#parts.redact(titleOf(name, input));
+    const always = name === "run_shell" ? "Always allow this command in this session" : `Always allow ${name} in this session`;
+    const request = client.request(
+      "session/request_permission",
+      {
+        sessionId,
+        toolCall: {
+          toolCallId,
+          title: shown,
+          kind: entry.mcp ? "other" : kindOf(name),
+          status: "pending",
+          locations: locationsOf(name, input, this.#parts.root()),
+        },
+        options: [
+          { optionId: "allow", name: "Allow", kind: "allow_once" },
+          { optionId: "always", name: always, kind: "allow_always" },
+          { optionId: "reject", name: "Reject", kind: "reject_once" },
+        ],
+      },
+      { cancellationSignal: signal, stopWaitingOnCancel: true },
+    );
+    const answer = await bounded(
+      request.then(
+        ({ outcome }) => (outcome.outcome === "selected" ? outcome.optionId : "cancelled"),
+        () => "failed" as const,
+      ),
+      { signal },
+    );
+    if (answer === "always") this.#granted.add(key);
+    if (answer === "allow" || answer === "always") return { allowed: true };
+    const why = answer === "reject" ? "The user said no." : "The question was not answered.";
+    return { allowed: false, reason: why };
+  }
+
+  /** The tool as it runs with this editor. */
+  wrap(tool: Tool): Tool {
+    const { fs, terminal } = this.#parts.capabilities;
+    if (tool.name === "run_shell") return terminal ? terminalTool(tool, (request) => this.#openTerminal(request)) : tool;
+    const editor: Editor = {
+      changed: (callId, diff) => this.#changed(callId, diff),
+      ...(fs?.readTextFile && { readText: (path, signal) => this.#readText(path, signal) }),
+      ...(fs?.writeTextFile && { writeText: (path, content, signal) => this.#writeText(path, content, signal) }),
+    };
+    return editorTool(tool, editor);
+  }
+
+  #changed(callId: string, { path, oldText, newText }: FileDiff): void {
+    const { redact } = this.#parts;
+    this.#diffs.set(callId, { path, oldText: oldText === null ? null : redact(oldText), newText: redact(newText) });
+  }
+
+  async #readText(path: string, signal: AbortSignal): Promise<string | undefined> {
+    const { client, sessionId } = this.#parts;
+    const request = client.request("fs/read_text_file", { sessionId, path }).then(
+      ({ content }) => ({ content }),
+      () => undefined,
+    );
+    const answer = await bounded(request, { ms: READ_MS, signal });
+    return typeof answer === "object" ? answer.content : undefined;
+  }
+
+  async #writeText(path: string, content: string, signal: AbortSignal): Promise<string | undefined> {
+    const { client, sessionId } = this.#parts;
+    const request = client.request("fs/write_text_file", { sessionId, path, content }).then(
+      () => "done" as const,
+      (error: unknown) => ({ message: error instanceof Error ? error.message : String(error) }),
+    );
+    const answer = await bounded(request, { ms: WRITE_MS, signal });
+    if (answer === "done") return undefined;
+    return typeof answer === "object" ? answer.message : answer === "late" ? "the editor did not answer" : "cancelled";
+  }
+
+  async #openTerminal(request: Parameters<OpenTerminal>[0]): Promise<LentTerminal> {
+    const { client, sessionId } = this.#parts;
+    const [command = "", ...args] = request.argv;
+    const handle = await client.createTerminal({
+      sessionId,
+      command,
+      args,
+      cwd: request.cwd,
+      env: Object.entries(request.env).map(([name, value]) => ({ name, value })),
+      outputByteLimit: request.outputBytes,
+    });
+    this.#terminals.set(request.callId, handle.id);
+    this.#parts.sender.push({
+      sessionUpdate: "tool_call_update",
+      toolCallId: request.callId,
+      content: [{ type: "terminal", terminalId: handle.id }],
+    });
+    return {
+      id: handle.id,
+      exited: handle.waitForExit().catch(() => ({ exitCode: null, signal: null })),
+      output: () => handle.currentOutput().catch(() => ({ output: "", truncated: false })),
+      kill: () => quiet(handle.kill()),
+      release: () => quiet(handle.release()),
+    };
+  }
+}
