@@ -1,6 +1,6 @@
 /**
- * `thndrs context [PATH…] [--json] [--show]` and `thndrs context allow PATH` (context.md C12, C14): which instruction
- * files apply here, in which order, and why the others do not. Refuses: asking a model anything.
+ * `thndrs context [PATH…] [--json] [--show]` and `thndrs context allow PATH` (context.md C12, C14): which instruction files
+ * apply here, in which order, and why the others do not. Sessions: context-session.ts. Refuses: asking a model anything.
  */
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
@@ -15,6 +15,7 @@ import { scanText } from "../context/scan.ts";
 import type { Diagnostic, SourceInfo } from "../types/event.ts";
 import { sanitize, visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
+import { recoverFromSession, showSessionContext } from "./context-session.ts";
 
 type Report = {
   readonly root: string;
@@ -62,7 +63,7 @@ async function survey(context: CommandContext, paths: readonly string[]): Promis
   const stop = () => engine.close();
   context.signal.addEventListener("abort", stop, { once: true });
   try {
-    const delivered = config.context.enabled ? await deliverFor(engine, paths) : [];
+    const delivered = config.context.enabled ? await deliverFor(engine, paths, context.flags.pin ?? []) : [];
     await engine.indexed();
     const texts = delivered.map((delivery) => delivery.text).filter((text) => text !== "");
     const sent = delivered.flatMap((delivery) => delivery.sources);
@@ -73,13 +74,17 @@ async function survey(context: CommandContext, paths: readonly string[]): Promis
   }
 }
 
-async function deliverFor(engine: ContextEngine, paths: readonly string[]): Promise<Delivery[]> {
+async function deliverFor(engine: ContextEngine, paths: readonly string[], pins: readonly string[]): Promise<Delivery[]> {
   const delivered = [await engine.start()];
-  for (const path of paths) {
+  for (const path of pins) {
     const pinned = await engine.pin(path);
+    if (!pinned.ok) throw new UserError(`--pin ${path}: ${pinned.message}`);
+  }
+  for (const path of paths) {
+    const pinned = await engine.pin(path, "scope");
     if (!pinned.ok) throw new UserError(pinned.message);
   }
-  if (paths.length > 0) delivered.push(await engine.turn(""));
+  if (paths.length + pins.length > 0) delivered.push(await engine.turn(""));
   return delivered;
 }
 
@@ -172,13 +177,15 @@ async function allowFile(context: CommandContext, words: readonly string[]): Pro
 }
 
 /**
- * The ledger for a run here; with paths, as if each were pinned. `--show` prints exactly the text a model would get.
+ * The ledger for a run here; with paths, what would govern each. `--show` prints exactly the text a model would get.
  * @throws UserError for a path outside the workspace or a configuration that cannot be read.
  */
 export async function runContext(context: CommandContext): Promise<ExitCode> {
   const [verb, ...rest] = context.words;
   if (verb === "allow") return await allowFile(context, rest);
-  const report = await survey(context, [...(context.flags.pin ?? []), ...context.words]);
+  if (verb === "recover") return await recoverFromSession(context, rest);
+  if (context.flags.session !== undefined) return await showSessionContext(context, context.flags.session);
+  const report = await survey(context, context.words);
   const { stdout } = context.output;
   if (context.flags.json) stdout.line(jsonReport(report));
   else if (context.flags.show) stdout.write(shown(report.text, stdout.isTerminal));
