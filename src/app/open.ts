@@ -37,7 +37,7 @@ import type { Runtime } from "./runtime.ts";
 import { type OpenedSession, openSession } from "./session.ts";
 import { openSkills, skillFacts, skillNotices, withSkills } from "./skills.ts";
 import { today } from "./today.ts";
-import { toolSettings } from "./tool-settings.ts";
+import { missingTools, toolSettings } from "./tool-settings.ts";
 import { createToolbox, type WrapTool } from "./toolbox.ts";
 import { createTotals } from "./totals.ts";
 import { version } from "./version.ts";
@@ -174,17 +174,17 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   const authority = (): Authority => options.authority?.() ?? loaded.config.authority;
   const policyOf = (level: Authority): ToolPolicy => createPolicy(level, flags.allowTool ?? [], flags.denyTool ?? []);
   const policies = { "read-only": policyOf("read-only"), "workspace-write": policyOf("workspace-write") };
-  const missing = loaded.config.web.search === "none" ? ["web_search"] : [];
+  const missing = missingTools(loaded, env);
   const toolbox = withSkills(
     createToolbox(
       () => policies[authority()],
       () => outside.entries(),
-      missing,
+      missing.names,
       options.wrapTool,
     ),
     joined.skills,
   );
-  for (const diagnostic of skillNotices(joined.skills)) emit({ type: "diagnostic", diagnostic });
+  for (const diagnostic of [...missing.diagnostics, ...skillNotices(joined.skills)]) emit({ type: "diagnostic", diagnostic });
   const engine = openEngine(
     options,
     workspace,

@@ -1,6 +1,7 @@
 /** What the built-in tools are told of the configuration. Refuses: reading it. */
 import type { LoadedConfig } from "../config/load.ts";
 import type { ToolSettings } from "../tools/tool.ts";
+import type { Diagnostic } from "../types/event.ts";
 import type { ChosenModel } from "./model.ts";
 
 /** `env` answers for the keys of search backends; `chosen` names the variables that hold providers' keys. */
@@ -16,4 +17,24 @@ export function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: Rea
     ...(web.searchUrl !== undefined && { webSearchUrl: web.searchUrl }),
     credential: (name) => env[name],
   };
+}
+
+/** What a search backend cannot do without. */
+function lacking(web: LoadedConfig["config"]["web"], env: Readonly<Record<string, string>>): string | undefined {
+  if (web.search === "searxng") return web.searchUrl === undefined ? "web.search_url is not set" : undefined;
+  const variable = web.search === "brave" ? "BRAVE_API_KEY" : web.search === "exa" ? "EXA_API_KEY" : undefined;
+  return variable === undefined || env[variable] ? undefined : `${variable} is not set`;
+}
+
+/** Built-in tools that have nothing to work with in this run, and what a person should know of that. */
+export function missingTools(
+  loaded: LoadedConfig,
+  env: Readonly<Record<string, string>>,
+): { readonly names: readonly string[]; readonly diagnostics: readonly Diagnostic[] } {
+  const { web } = loaded.config;
+  if (web.search === "none") return { names: ["web_search"], diagnostics: [] };
+  const what = lacking(web, env);
+  if (what === undefined) return { names: [], diagnostics: [] };
+  const message = `web.search is ${web.search}, but ${what}: there is no web search in this run`;
+  return { names: ["web_search"], diagnostics: [{ severity: "warning", code: "web.search", message }] };
 }

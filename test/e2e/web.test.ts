@@ -71,9 +71,24 @@ test("web_search asks the searxng instance of the configuration", async () => {
   expect(model.server.requests[1]?.body.messages.at(-1).content).toContain("1. Hit\n   https://hit.test/\n   words");
 });
 
-test("a missing key is said to the model by its name", async () => {
-  await using model = await startModel([{ calls: [{ name: "web_search", arguments: { query: "thunder" } }] }, { text: "done" }]);
-  const result = await runThndrs({ args: ["-p", "search"], env: { ...model.env, THNDRS_WEB_SEARCH: "brave" } });
-  expect(result.code).toBe(0);
-  expect(model.server.requests[1]?.body.messages.at(-1).content).toContain("BRAVE_API_KEY is not set");
+test("a backend without its key or address is no tool, and said once", async () => {
+  for (const [backend, what] of [
+    ["brave", "BRAVE_API_KEY"],
+    ["exa", "EXA_API_KEY"],
+    ["searxng", "web.search_url"],
+  ] as const) {
+    await using model = await startModel([{ text: "ok" }]);
+    const { code, stderr } = await runThndrs({ args: ["-p", "hi"], env: { ...model.env, THNDRS_WEB_SEARCH: backend } });
+    expect(code).toBe(0);
+    expect(stderr).toContain(`${what} is not set`);
+    expect(model.server.requests[0]?.body.tools.map((tool: Spec) => tool.function.name)).not.toContain("web_search");
+    expect(
+      await offered({
+        THNDRS_WEB_SEARCH: backend,
+        THNDRS_WEB_SEARCH_URL: "http://127.0.0.1:1",
+        BRAVE_API_KEY: "k",
+        EXA_API_KEY: "k",
+      }),
+    ).toContain("web_search");
+  }
 });
