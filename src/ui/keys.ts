@@ -322,8 +322,11 @@ function alternate(rest: string): { readonly key: string; readonly length: numbe
   const character = String.fromCodePoint(rest.codePointAt(0) ?? 0);
   if (character === "\x1b") return undefined;
   const pressed = control(character);
-  if (pressed?.type === "key")
-    return { key: pressed.key.startsWith("ctrl+") ? pressed.key.replace("ctrl+", "ctrl+alt+") : `alt+${pressed.key}`, length: 1 };
+  if (pressed?.type === "key") {
+    // Esc and a control key in one read: two keys; nobody holds Alt for these.
+    if (pressed.key.startsWith("ctrl+")) return undefined;
+    return { key: `alt+${pressed.key}`, length: 1 };
+  }
   return { key: `alt+${character.toLowerCase()}`, length: character.length };
 }
 

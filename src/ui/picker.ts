@@ -22,6 +22,11 @@ export async function askOnTerminal<T>(question: Question<T>, stream: OutputStre
   // Lazy door: most runs never ask.
   const clack = await import("@clack/prompts");
   const { choices, signal } = question;
+  // A signal of its own, let go of with the answer: clack listens for ever and would take raw mode away later.
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  if (signal?.aborted) abort();
   const options = choices.map((choice, index) => ({
     value: index,
     label: visible(choice.label),
@@ -34,9 +39,10 @@ export async function askOnTerminal<T>(question: Question<T>, stream: OutputStre
     maxItems: Math.max(3, Math.min(10, stream.rows - 6)),
     output: stream.node,
     ...(initial >= 0 && { initialValue: initial }),
-    ...(signal && { signal }),
+    signal: controller.signal,
   };
   const answer = choices.length > MANY ? await clack.autocomplete(shared) : await clack.select(shared);
+  signal?.removeEventListener("abort", abort);
   if (clack.isCancel(answer)) return undefined;
   return choices[answer]?.value;
 }

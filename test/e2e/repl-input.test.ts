@@ -148,7 +148,7 @@ test("keys: new lines, history, search, completion, the editor", async () => {
   terminal.press("tab");
   await terminal.waitFor("src/");
   expect(terminal.screen.text()).not.toContain("build/");
-  terminal.press("escape", "ctrl+c");
+  terminal.press("ctrl+u");
   terminal.write("/mod");
   terminal.press("tab");
   await terminal.waitFor((screen) => screen.currentLine() === "❯ /model" && screen.column === 9);

@@ -1,6 +1,7 @@
 /** L03, L04, L07 and terminals of other kinds: the terminal is given back, whatever happens. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Step } from "../support/loopback.ts";
 import { startModel } from "../support/model.ts";
 import type { Terminal } from "../support/pty.ts";
@@ -70,6 +71,28 @@ for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     expect(result.code).toBe(signal === "SIGTERM" ? 143 : 129);
     expect(result.leftovers).toEqual([]);
     expectRestored(terminal);
+  });
+}
+
+for (const [signal, message] of [
+  ["SIGUSR2", "boom"],
+  ["SIGUSR1", "lost promise"],
+] as const) {
+  test(`L03, B06 ${message}: one line, exit 70, the terminal restored, children reaped`, async () => {
+    const root = join(import.meta.dir, "..", "..");
+    const command = [process.execPath, "--preload", join(root, "test/fixtures/throw-on-signal.ts"), join(root, "src/main.ts")];
+    await using stage = await startRepl([asleep], { command });
+    const { terminal } = stage;
+    terminal.write("go\r");
+    await terminal.waitFor("run_shell sleep 60");
+    terminal.write("\x1b[200~in the middle of a paste");
+    await terminal.waitFor("pasting");
+    terminal.signal(signal);
+    const result = await terminal.exited;
+    expect(result.code).toBe(70);
+    expect(result.leftovers).toEqual([]);
+    expectRestored(terminal);
+    expect(terminal.screen.everything()).toContain(`internal error: ${message}`);
   });
 }
 

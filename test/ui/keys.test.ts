@@ -60,6 +60,11 @@ for (const [bytes, name] of table) {
   });
 }
 
+test("Esc and a control key in one read are two keys", () => {
+  expect(decode("\x1b\x03")).toEqual(["escape", "ctrl+c"]);
+  expect(decode("\x1b\x1b")).toEqual(["escape", "escape"]);
+});
+
 test("releases, mouse reports, replies and unknown sequences are no keys", () => {
   expect(decode("\x1b[97;1:3u", "\x1b[<0;1;1M", "\x1b]11;rgb:0/0/0\x07", "\x1b[?62;22c", "\x1b[200;5x")).toEqual([]);
 });

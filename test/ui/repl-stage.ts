@@ -70,12 +70,12 @@ export async function startRepl(script: Script, options: StageOptions = {}): Pro
 
 /** Everything settled or on screen, line breaks of the terminal taken out: for texts that a narrow terminal wraps. */
 export function flat(terminal: Terminal): string {
-  return terminal.screen.everything().replaceAll("\n", "").replaceAll(" ", "");
+  return terminal.screen.everything().replace(/[\n │]/g, "");
 }
 
 /** Waits for a text wherever a narrow terminal broke it. */
 export function waitForFlat(terminal: Terminal, text: string): Promise<void> {
-  const wanted = text.replaceAll(" ", "");
+  const wanted = text.replace(/[ │]/g, "");
   return terminal.waitFor(() => flat(terminal).includes(wanted));
 }
 
