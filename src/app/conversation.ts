@@ -19,7 +19,7 @@ import type { Message } from "../types/message.ts";
 import type { ExternalAgent } from "./external-agent.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
 import type { ContextLedger } from "./ledger.ts";
-import { completeReads, lostTexts } from "./lost-texts.ts";
+import { lostTexts, wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import type { createTotals } from "./totals.ts";
@@ -170,6 +170,7 @@ export class Conversation implements Runtime {
 
   /** What the next request would hold if `text` were submitted; nothing is sent or logged. */
   async preview(text: string): Promise<Preview> {
+    if (this.#parts.external?.()) return { system: "", tools: [], messages: [{ role: "user", text }] };
     await this.#parts.ready(this.turnId, new AbortController().signal);
     const { head } = await this.#deliver(text);
     const system = this.#systemPrompt();
@@ -301,7 +302,7 @@ export class Conversation implements Runtime {
       request: () => ({ ...request, system: this.#systemPrompt().text, tools: toolbox.specs(), sessionId }),
       lastSeq: () => this.#log?.lastSeq ?? -1,
       redeliver: async (retained) => {
-        const { text, sources } = await context.compacted(completeReads(retained, this.workspace));
+        const { text, sources } = await context.compacted(wholeTexts(retained, this.workspace));
         if (sources.length > 0) emit({ type: "context", turnId: this.turnId, sources });
         return [text, skills.forget()].filter((part) => part !== "").join("\n\n");
       },

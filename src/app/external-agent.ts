@@ -57,6 +57,20 @@ function entryOf(name: string, effect: EffectKind): ToolEntry {
   };
 }
 
+/** Kinds whose questions are alike enough that a lasting answer may cover them all. */
+const LASTING: ReadonlySet<string> = new Set(["read", "search", "think", "fetch", "edit"]);
+
+/**
+ * An agent's question as one about a call. The name is never that of a tool of ours, so that what was allowed to a tool is not
+ * allowed to an agent; a command is shown, and remembered, word for word; other dangerous things by their title.
+ */
+function questionOf(agent: string, title: string, kind: string, raw: Readonly<Record<string, unknown>>) {
+  const { command } = raw;
+  const words = Array.isArray(command) ? command.map(String) : typeof command === "string" ? ["sh", "-c", command] : undefined;
+  if (words && words.length > 0) return { name: `acp:${agent} ${kind}`, input: { argv: words } };
+  return { name: `acp:${agent} ${LASTING.has(kind) ? kind : title}`, input: { action: title, kind, input: raw } };
+}
+
 /** What print mode answers where a person would be asked; said, because nothing else shows it. */
 function answerBySetting(parts: ExternalParts, title: string): "allow" | "reject" {
   const { permissions } = parts.loaded.config.acp;
@@ -96,7 +110,8 @@ async function turnsFor(parts: ExternalParts, agent: AcpAgentSettings): Promise<
       const effect = EFFECTS[kind] ?? "shell";
       if (readOnly && effect !== "read") return "reject";
       if (!ask) return answerBySetting(parts, title);
-      const permit = await ask(title, input, entryOf(title, effect), signal);
+      const question = questionOf(agent.name, title, kind, input);
+      const permit = await ask(question.name, question.input, entryOf(question.name, effect), signal);
       return permit.allowed ? "allow" : "reject";
     },
   });

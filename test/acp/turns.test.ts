@@ -133,6 +133,42 @@ test("X02 a question that is open at cancel is answered with cancelled, and logg
   expect(stage.records().find((record) => record.type === "acp_permission_outcome")).toMatchObject({ outcome: "cancelled" });
 });
 
+test("X02 a person is asked about an agent's call by a name no tool of ours has; a command is shown word for word", async () => {
+  const asked: [string, unknown, string][] = [];
+  await using stage = await openStage({
+    mode: "plain",
+    ask: async (name, input, entry) => {
+      asked.push([name, input, entry.effect]);
+      return asked.length === 1 ? { allowed: false, reason: "no" } : { allowed: true };
+    },
+  });
+  const question = (kind: string | undefined, rawInput: object | undefined) => [
+    "session/request_permission",
+    {
+      toolCall: { toolCallId: "c", title: "create_file", ...(kind && { kind }), ...(rawInput && { rawInput }) },
+      options: [
+        { optionId: "always", name: "Always", kind: "allow_always" },
+        { optionId: "never", name: "Never", kind: "reject_always" },
+      ],
+    },
+  ];
+  const questions = [
+    question("execute", { command: "rm -rf /" }),
+    question("edit", { path: "a" }),
+    question("delete", undefined),
+    question(undefined, undefined),
+  ];
+  const outcome = await stage.opened.runtime.submit(JSON.stringify(questions));
+  const chosen = (JSON.parse(outcome.text) as { outcome: { optionId: string } }[]).map((answer) => answer.outcome.optionId);
+  expect(chosen).toEqual(["never", "always", "always", "always"]);
+  expect(asked).toEqual([
+    ["acp:plain execute", { argv: ["sh", "-c", "rm -rf /"] }, "shell"],
+    ["acp:plain edit", { action: "create_file", kind: "edit", input: { path: "a" } }, "write"],
+    ["acp:plain create_file", { action: "create_file", kind: "delete", input: {} }, "write"],
+    ["acp:plain create_file", { action: "create_file", kind: "other", input: {} }, "shell"],
+  ]);
+});
+
 test("X02 questions come one at a time", async () => {
   const open: string[] = [];
   let most = 0;
