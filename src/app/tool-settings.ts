@@ -19,13 +19,6 @@ export function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: Rea
   };
 }
 
-/** What a search backend cannot do without. */
-function lacking(web: LoadedConfig["config"]["web"], env: Readonly<Record<string, string>>): string | undefined {
-  if (web.search === "searxng") return web.searchUrl === undefined ? "web.search_url is not set" : undefined;
-  const variable = web.search === "brave" ? "BRAVE_API_KEY" : web.search === "exa" ? "EXA_API_KEY" : undefined;
-  return variable === undefined || env[variable] ? undefined : `${variable} is not set`;
-}
-
 /** Built-in tools that have nothing to work with in this run, and what a person should know of that. */
 export function missingTools(
   loaded: LoadedConfig,
@@ -33,8 +26,8 @@ export function missingTools(
 ): { readonly names: readonly string[]; readonly diagnostics: readonly Diagnostic[] } {
   const { web } = loaded.config;
   if (web.search === "none") return { names: ["web_search"], diagnostics: [] };
-  const what = lacking(web, env);
-  if (what === undefined) return { names: [], diagnostics: [] };
-  const message = `web.search is ${web.search}, but ${what}: there is no web search in this run`;
+  const variable = web.search === "brave" ? "BRAVE_API_KEY" : web.search === "exa" ? "EXA_API_KEY" : undefined;
+  if (variable === undefined || env[variable]) return { names: [], diagnostics: [] };
+  const message = `web.search is ${web.search}, but ${variable} is not set: there is no web search in this run`;
   return { names: ["web_search"], diagnostics: [{ severity: "warning", code: "web.search", message }] };
 }
