@@ -122,7 +122,14 @@ export const KEYS: readonly KeySpec[] = [
 ];
 
 /** Variables that begin with THNDRS_ and are no configuration keys: ours, the installer's, and what children are marked with. */
-const OTHER_VARIABLES: ReadonlySet<string> = new Set([MARKER_VARIABLE, "THNDRS_HOME", "THNDRS_VERSION", "THNDRS_INSTALL_DIR"]);
+const OTHER_VARIABLES: ReadonlySet<string> = new Set([
+  MARKER_VARIABLE,
+  "THNDRS_HOME",
+  // The installer's: whoever keeps them in a profile must still be able to start the program.
+  "THNDRS_VERSION",
+  "THNDRS_INSTALL_DIR",
+  "THNDRS_RELEASES_URL",
+]);
 
 /** `context.max_chars` → `THNDRS_CONTEXT_MAX_CHARS`; keys with a name chosen by the user have no variable. */
 export function variableOf(spec: KeySpec): string | undefined {

@@ -5,6 +5,7 @@ import { copyFile, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { tarGz } from "../../scripts/release/archive.ts";
 import { stampInstaller } from "../../scripts/release/installer.ts";
+import { isOtherVariable } from "../../src/config/keys.ts";
 import { root } from "../support/source-tree.ts";
 import { giveTo, type TempDir, tempDir } from "../support/temp.ts";
 
@@ -444,6 +445,12 @@ test("a stamped script knows its address; one cut off on its way does nothing", 
   expect(() => stampInstaller(source, site.url)).toThrow("no line stamped_url");
   for (const bad of ["https://x/'; rm -rf ~; '", "x", "https://a b", "https://x/$(id)"])
     expect(() => stampInstaller(lines.join("\n").replace(/^stamped_url=.*$/m, "stamped_url=''"), bad)).toThrow("not an address");
+});
+
+test("the program knows the installer's variables as none of its own: kept in a profile, they do no harm", async () => {
+  const names = new Set((await Bun.file(script).text()).match(/\bTHNDRS_[A-Z_]+/g));
+  expect([...names].sort()).toEqual(["THNDRS_INSTALL_DIR", "THNDRS_RELEASES_URL", "THNDRS_VERSION"]);
+  for (const name of names) expect(isOtherVariable(name), name).toBe(true);
 });
 
 test("the script is plain ASCII with Unix line ends, and shellcheck finds nothing where it is installed", async () => {

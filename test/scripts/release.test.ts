@@ -382,4 +382,4 @@ test("L07 a release of the native target: built, tried out, packed, summed, inst
   const run = Bun.spawnSync([program, "--version"], { env: {}, cwd: dir.path });
   expect(run.stdout.toString()).toBe(`thndrs ${version}\n`);
   expect(existsSync(dir.at("home/.local/bin/.thndrs-install"))).toBe(false);
-}, 60_000);
+}, 120_000);
