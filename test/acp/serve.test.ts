@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { McpServer, SessionUpdate } from "@agentclientprotocol/sdk";
+import { fakeCommand } from "../mcp/fleet.ts";
 import { openEditor } from "./editor.ts";
 
 type Kind = SessionUpdate["sessionUpdate"];
@@ -449,6 +450,22 @@ test("cancel kills the command in the editor's terminal", async () => {
   await editor.agent.notify("session/cancel", { sessionId: id });
   expect(await turn).toEqual({ stopReason: "cancelled" });
   expect(calls.slice(1)).toEqual(["kill", "release"]);
+}, 10_000);
+
+test("MCP servers the editor passes are used; read-only has none of them", async () => {
+  await using editor = await openEditor({
+    script: [{ calls: [{ name: "mcp__passed__echo", arguments: { a: 1 } }] }, { text: "done" }, { text: "reading" }],
+  });
+  const [command = "", ...args] = fakeCommand({});
+  const passed: McpServer = { name: "passed", command, args, env: [{ name: "GIVEN", value: "yes" }] };
+  const { sessionId } = await editor.agent.request("session/new", { cwd: editor.place.path, mcpServers: [passed] });
+  expect(await editor.prompt(sessionId, "go")).toEqual({ stopReason: "end_turn" });
+  const { body } = await editor.model.server.request(2);
+  expect(body.messages.at(-1).content).toContain('{"a":1}');
+  expect(ofKind(editor.updates, "tool_call")[0]).toMatchObject({ title: "mcp__passed__echo", kind: "other" });
+  await editor.agent.request("session/set_mode", { sessionId, modeId: "read-only" });
+  await editor.prompt(sessionId, "read");
+  expect(JSON.stringify((await editor.model.server.request(3)).body.tools)).not.toContain("mcp__");
 }, 10_000);
 
 test("sessions that cannot be opened say why: no key asks for a login, a bad place is refused", async () => {

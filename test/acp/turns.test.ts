@@ -398,6 +398,35 @@ test("resume goes on with the agent's session; an agent that cannot load says th
   expect(diagnostics(fourth).join()).toContain("does not know the earlier conversation");
 });
 
+test("our MCP servers are passed on with what they need, those the agent can use; --no-mcp keeps them", async () => {
+  const config = `
+[mcp.servers.files]
+command = "files-server"
+args = ["--root"]
+env = { FILES_TOKEN = "\${FILES_TOKEN}" }
+[mcp.servers.off]
+command = "off"
+enabled = false
+[mcp.servers.wiki]
+url = "https://wiki.example.invalid/mcp"
+`;
+  const env = { FILES_TOKEN: "file-token" };
+  await using stage = await openStage({ mode: "plain", config, env });
+  await stage.opened.runtime.submit("hello");
+  const passed = (heard: Stage) => heard.heard().find((message) => message.method === "session/new")?.params;
+  // The fake agent takes no HTTP servers.
+  expect(passed(stage)).toEqual({
+    cwd: stage.workspace,
+    mcpServers: [
+      { name: "files", command: "files-server", args: ["--root"], env: [{ name: "FILES_TOKEN", value: "file-token" }] },
+    ],
+  });
+  expect(readFileSync(stage.opened.runtime.sessionPath ?? "", "utf8")).not.toContain("file-token");
+  await using alone = await openStage({ mode: "plain", config, env, flags: { noMcp: true } });
+  await alone.opened.runtime.submit("hello");
+  expect(passed(alone)).toMatchObject({ mcpServers: [] });
+});
+
 test("tool calls, thoughts, plans and cost become events; a session of tools can be resumed by any wire", async () => {
   await using stage = await openStage({ mode: "plain" });
   const outcome = await stage.opened.runtime.submit(
