@@ -11,6 +11,7 @@ import {
   type JsonSchemaValidatorResult,
   type jsonSchemaValidator,
   type OAuthClientProvider,
+  ProtocolError,
   SSEClientTransport,
   type StandardSchemaV1,
   StreamableHTTPClientTransport,
@@ -95,13 +96,24 @@ function accept<T>(input: unknown): JsonSchemaValidatorResult<T> {
   return { valid: true, data: input as T, errorMessage: undefined };
 }
 
-function newClient(request: ConnectRequest): Client {
+/**
+ * How a connection begins: with the handshake every server knows, or by asking for the newer revisions of the protocol
+ * (2026-07-28 on), which a server may insist on.
+ */
+type Beginning = "handshake" | "negotiated";
+
+function newClient(request: ConnectRequest, beginning: Beginning): Client {
   const { plan, version, root, elicit } = request;
   const client = new Client(
     { name: "thndrs", version },
     {
       capabilities: { roots: {}, ...(elicit && { elicitation: { form: { applyDefaults: true } } }) },
       jsonSchemaValidator: NO_VALIDATION,
+      ...(beginning === "negotiated" && {
+        versionNegotiation: { mode: "auto" as const },
+        // There changes come over a stream of their own, which this asks for.
+        listChanged: { tools: { autoRefresh: false, onChanged: () => request.onListChanged() } },
+      }),
     },
   );
   client.setRequestHandler("roots/list", async () => ({
@@ -114,7 +126,9 @@ function newClient(request: ConnectRequest): Client {
       return { action: answer.action, ...(answer.content && { content: answer.content }) };
     });
   }
-  client.setNotificationHandler("notifications/tools/list_changed", () => request.onListChanged());
+  if (beginning === "handshake") {
+    client.setNotificationHandler("notifications/tools/list_changed", () => request.onListChanged());
+  }
   // Stray answers, odd notifications and the like: nothing depends on them (M17).
   client.onerror = () => {};
   client.onclose = request.onClosed;
@@ -137,16 +151,18 @@ function httpTransports(plan: HttpPlan, request: ConnectRequest) {
   };
 }
 
-/** Statuses a server of the older transport answers an initialize POST with. */
-const OLDER_SERVER: ReadonlySet<number> = new Set([400, 404, 405]);
+/** Statuses with which newer servers, and those of the older transport, refuse the handshake. */
+const REFUSED_HANDSHAKE: ReadonlySet<number> = new Set([400, 404, 405]);
+/** JSON-RPC errors with which a newer server does: no such method, no such version. */
+const REFUSED_CODES: ReadonlySet<number> = new Set([-32601, -32022]);
 
 type Opened = { readonly client: Client; readonly transport: Transport };
 
 /** The transport in use, also of an attempt that failed: an authorization is finished on the one that asked for it. */
 type Held = { transport?: HttpTransport };
 
-async function open(request: ConnectRequest, transport: Transport): Promise<Opened> {
-  const client = newClient(request);
+async function open(request: ConnectRequest, transport: Transport, beginning: Beginning = "handshake"): Promise<Opened> {
+  const client = newClient(request, beginning);
   try {
     await client.connect(transport, { signal: request.signal, timeout: request.plan.timeoutMs });
   } catch (error) {
@@ -160,16 +176,19 @@ async function open(request: ConnectRequest, transport: Transport): Promise<Open
 
 async function openHttp(plan: HttpPlan, request: ConnectRequest, held: Held): Promise<Opened> {
   const { streamable, sse } = httpTransports(plan, request);
-  const use = (transport: HttpTransport): Promise<Opened> => {
+  const use = (transport: HttpTransport, beginning?: Beginning): Promise<Opened> => {
     held.transport = transport;
-    return open(request, transport);
+    return open(request, transport, beginning);
   };
   if (plan.sse) return use(sse());
   try {
     return await use(streamable());
   } catch (error) {
-    if (!OLDER_SERVER.has(httpStatus(error) ?? 0)) throw error;
-    return await use(sse()).catch(() => Promise.reject(error));
+    if (!REFUSED_HANDSHAKE.has(httpStatus(error) ?? 0)) throw error;
+    // A newer server, or an older one; if it is neither, the first answer is what there is to say.
+    return await use(streamable(), "negotiated")
+      .catch(() => use(sse()))
+      .catch(() => Promise.reject(error));
   }
 }
 
@@ -244,10 +263,16 @@ export function connect(request: ConnectRequest): Connecting {
       end: () => opening.then(({ transport }) => transport.close()).catch(() => undefined),
     };
   }
-  const transport = new StdioTransport({ ...plan, inherit: request.inherit, processes: request.processes });
+  const start = (): StdioTransport => new StdioTransport({ ...plan, inherit: request.inherit, processes: request.processes });
+  let transport = start();
+  const opening = open(request, transport).catch((error: unknown) => {
+    if (!(error instanceof ProtocolError && REFUSED_CODES.has(error.code))) throw error;
+    transport = start();
+    return open(request, transport, "negotiated");
+  });
   return {
     finishAuth: async () => undefined,
-    done: open(request, transport).then((opened) => connectionOf(opened, request)),
+    done: opening.then((opened) => connectionOf(opened, request)),
     facts: () => ({ exit: transport.exit, stderr: transport.stderr(), junk: transport.junk() }),
     end: () => transport.close(),
   };

@@ -90,6 +90,15 @@ test("a server of the older transport is reached after the newer one was refused
   expect(fleet.diagnostics).toEqual([]);
 });
 
+test("a server that only speaks the protocol's newer revisions is reached, too", async () => {
+  await using server = startHttp({ newer: true });
+  await using fleet = await openFleet([httpPlan("h", server.url)]);
+  await fleet.ready();
+  expect(await fleet.call("mcp__h__echo", { a: 1 })).toMatchObject({ status: "ok", text: '{"a":1}' });
+  expect(fleet.diagnostics).toEqual([]);
+  expect(server.seen.slice(0, 2)).toEqual(["initialize newer", "server/discover newer"]);
+});
+
 test("refusals are said in words that help", async () => {
   await using locked = startHttp({ status: 401 });
   await using broken = startHttp({ status: 500 });

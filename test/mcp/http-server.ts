@@ -14,6 +14,8 @@ export type HttpManners = {
   readonly silentCall?: boolean;
   /** Answers everything with this status. */
   readonly status?: number;
+  /** Only the protocol from 2026-07-28 on: no handshake, no sessions. */
+  readonly newer?: boolean;
   /** Only the older transport: POST to /mcp is 405, GET gives an endpoint. */
   readonly older?: boolean;
 };
@@ -67,6 +69,31 @@ export function startHttp(manners: HttpManners = {}): FakeHttp {
     if (answer) older?.enqueue(bytes.encode(`event: message\ndata: ${JSON.stringify(answer)}\n\n`));
     return new Response(null, { status: 202 });
   };
+  const META = "io.modelcontextprotocol";
+  const viaNewer = (message: Message): Response => {
+    const { id, method, params } = message;
+    seen.push(`${method} newer`);
+    const version = (params?._meta as Record<string, unknown> | undefined)?.[`${META}/protocolVersion`];
+    if (version !== "2026-07-28") {
+      const data = { supported: ["2026-07-28"], requested: String(version) };
+      const error = { code: -32022, message: "Unsupported protocol version", data };
+      return Response.json({ jsonrpc: "2.0", id, error }, { status: 400 });
+    }
+    if (method === "subscriptions/listen") {
+      const meta = { [`${META}/subscriptionId`]: id };
+      const ack = { notifications: { toolsListChanged: true }, _meta: meta };
+      const note = { jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params: ack };
+      return stream((controller) => controller.enqueue(bytes.encode(`event: message\ndata: ${JSON.stringify(note)}\n\n`)));
+    }
+    const complete = { resultType: "complete", ttlMs: 0, cacheScope: "private", _meta: {} };
+    if (method === "server/discover") {
+      const result = { ...complete, supportedVersions: ["2026-07-28"], capabilities: { tools: { listChanged: true } } };
+      return Response.json({ jsonrpc: "2.0", id, result });
+    }
+    const answer = reply(message) as { result?: object } | undefined;
+    if (!answer) return new Response(null, { status: 202 });
+    return Response.json({ ...answer, result: { ...answer.result, ...complete } });
+  };
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
@@ -82,6 +109,7 @@ export function startHttp(manners: HttpManners = {}): FakeHttp {
         return new Response(null, { status: 200 });
       }
       const message = (await request.json()) as Message;
+      if (manners.newer) return viaNewer(message);
       seen.push(`${message.method} ${session ?? "-"}`);
       if (message.method === "initialize") {
         const made = `s${++sessions}`;
