@@ -11,14 +11,23 @@ export type HeldText = { readonly path: string; readonly contentHash: string };
 /** `path (lines 1-N of N, HASH)`: the head of a whole file's reading. */
 const COMPLETE_READ = /^(.+) \(lines 1-(\d+) of \2, (xxh64:[0-9a-f]{16})\)/;
 
+/** What read.ts says below a reading that shows less than the file; lines of the file begin with their number. */
+const CUT = /\n\[(?:line \d+ \(|cut by |not valid UTF-8)/;
+
 /** Files whose complete reading these messages hold; one that was shortened since is none. */
-export function completeReads(messages: readonly Message[], workspace: string): HeldText[] {
+function completeReads(messages: readonly Message[], workspace: string): HeldText[] {
   return messages.flatMap((message) => {
     if (message.role !== "tool" || message.name !== "read_file_range") return [];
     const [, path, lines, contentHash] = COMPLETE_READ.exec(message.text) ?? [];
     if (path === undefined || contentHash === undefined) return [];
-    return hasLines(message.text, Number(lines)) ? [{ path: join(workspace, path), contentHash }] : [];
+    return hasLines(message.text, Number(lines)) && !CUT.test(message.text) ? [{ path: join(workspace, path), contentHash }] : [];
   });
+}
+
+/** Files whose current text these messages hold whole: read by the model, or delivered beside a tool result or a prompt. */
+export function wholeTexts(messages: readonly Message[], workspace: string): HeldText[] {
+  const delivered = messages.flatMap(({ text }) => sourcesIn(text).filter(({ truncated }) => !truncated));
+  return [...completeReads(messages, workspace), ...delivered.map(({ path, contentHash }) => ({ path, contentHash }))];
 }
 
 /** Whether a text has at least `wanted` lines below its first. */

@@ -48,12 +48,29 @@ function plain(value: string): string {
     .replaceAll("&amp;", "&");
 }
 
-/** The sources whose text a delivery holds, with their whole elements. A body cannot close its element, so none is cut short. */
-export function sourcesIn(text: string): { readonly path: string; readonly contentHash: string; readonly element: string }[] {
-  if (!text.includes("<source ")) return [];
-  return [...text.matchAll(/<source path="([^"]*)"[^>]*? hash="(xxh64:[0-9a-f]{16})"[^>]*[^/]>\n[\s\S]*?\n<\/source>/g)].map(
-    ([element, path = "", contentHash = ""]) => ({ path: plain(path), contentHash, element }),
-  );
+export type SourceInText = {
+  readonly path: string;
+  readonly contentHash: string;
+  readonly truncated: boolean;
+  readonly element: string;
+};
+
+const OPENING = /<source path="([^"]*)"[^>]{0,4096}? hash="(xxh64:[0-9a-f]{16})" truncated="(true|false)"[^>]{0,4096}(?<!\/)>\n/g;
+const CLOSING = "\n</source>";
+
+/** The sources whose text a delivery holds, with their elements. A body cannot close its element, so none is cut short. */
+export function sourcesIn(text: string): readonly SourceInText[] {
+  const found: SourceInText[] = [];
+  const opening = new RegExp(OPENING);
+  for (let match = opening.exec(text); match; match = opening.exec(text)) {
+    const end = text.indexOf(CLOSING, opening.lastIndex - 1);
+    if (end === -1) break;
+    const [, path = "", contentHash = "", truncated] = match;
+    const element = text.slice(match.index, end + CLOSING.length);
+    found.push({ path: plain(path), contentHash, truncated: truncated === "true", element });
+    opening.lastIndex = end + CLOSING.length;
+  }
+  return found;
 }
 
 export function escapeBody(text: string): string {
