@@ -3,9 +3,13 @@
  * the clock runs. Remembers when each request arrived. Refuses: judging requests (test/support/loopback.ts does).
  */
 
+export type ToolCall = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
+
 export type Scenario = {
   /** Turns that answer with a `read_file_range` call before the last one. */
   readonly turns: number;
+  /** Calls to answer with instead, one a turn. */
+  readonly calls?: readonly ToolCall[];
   /** Bytes of text in the last answer. */
   readonly bytes: number;
   /** The last answer stays open this long after its text, so that memory can be read from outside. */
@@ -17,6 +21,10 @@ export type BenchServer = AsyncDisposable & {
   play(scenario: Scenario): string;
   /** `performance.now()` of every request since the last `play`. */
   arrivals(): readonly number[];
+  /** From the end of one response to the arrival of the next request, ms; one for every turn since the last `play`. */
+  gaps(): readonly number[];
+  /** Body of the first request since the last `play`. */
+  firstBody(): string;
 };
 
 function frame(delta: object, finish: string | null = null): string {
@@ -26,10 +34,14 @@ function frame(delta: object, finish: string | null = null): string {
 
 const usage = `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "bench", choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } })}\n\n`;
 
-function callAnswer(turn: number): string {
-  // A new range every turn: a run that repeats itself would be stopped.
-  const args = JSON.stringify({ path: "notes.txt", start_line: turn + 1, end_line: turn + 20 });
-  const call = { index: 0, id: `call_${turn}`, type: "function", function: { name: "read_file_range", arguments: args } };
+/** A new range every turn: a run that repeats itself would be stopped. */
+function readCall(turn: number): ToolCall {
+  return { name: "read_file_range", arguments: { path: "notes.txt", start_line: turn + 1, end_line: turn + 20 } };
+}
+
+function callAnswer(turn: number, wanted: ToolCall): string {
+  const fn = { name: wanted.name, arguments: JSON.stringify(wanted.arguments) };
+  const call = { index: 0, id: `call_${turn}`, type: "function", function: fn };
   return `${frame({ role: "assistant", content: null, tool_calls: [call] })}${frame({}, "tool_calls")}${usage}data: [DONE]\n\n`;
 }
 
@@ -58,6 +70,8 @@ export function startServer(): BenchServer {
   let answers: readonly string[] = [];
   let lingerMs = 0;
   let seen: number[] = [];
+  let answered: number[] = [];
+  let first = "";
   const made = new Map<string, readonly string[]>();
   const server = Bun.serve({
     hostname: "127.0.0.1",
@@ -67,26 +81,30 @@ export function startServer(): BenchServer {
       if (request.method === "GET") return Response.json({ object: "list", data: [{ id: "bench", object: "model" }] });
       const answer = answers[Math.min(seen.length, answers.length - 1)];
       seen.push(performance.now());
-      await request.arrayBuffer();
+      if (seen.length === 1) first = await request.text();
+      else await request.arrayBuffer();
       const last = seen.length >= answers.length;
       const body = last && lingerMs > 0 ? lingering(answer ?? "", lingerMs) : (answer ?? "");
+      answered.push(performance.now());
       return new Response(body, { headers: { "content-type": "text/event-stream" } });
     },
   });
   return {
     play(scenario) {
-      const key = `${scenario.turns}/${scenario.bytes}`;
-      const known = made.get(key) ?? [
-        ...Array.from({ length: scenario.turns }, (_, turn) => callAnswer(turn)),
-        textAnswer(scenario.bytes),
-      ];
+      const calls = scenario.calls ?? Array.from({ length: scenario.turns }, (_, turn) => readCall(turn));
+      const key = `${JSON.stringify(scenario.calls ?? scenario.turns)}/${scenario.bytes}`;
+      const known = made.get(key) ?? [...calls.map((call, turn) => callAnswer(turn, call)), textAnswer(scenario.bytes)];
       made.set(key, known);
       answers = known;
       lingerMs = scenario.lingerMs ?? 0;
       seen = [];
+      answered = [];
+      first = "";
       return `http://127.0.0.1:${server.port}/v1`;
     },
     arrivals: () => seen,
+    gaps: () => seen.slice(1).map((arrival, at) => arrival - (answered[at] ?? Number.NaN)),
+    firstBody: () => first,
     [Symbol.asyncDispose]: () => server.stop(true),
   };
 }
