@@ -15,8 +15,9 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
+import { field, text } from "../base/json.ts";
 import type { ProcessOwner, RunningProcess } from "../base/process.ts";
-import { cutCharsFromEnd } from "../base/text.ts";
+import { cutChars, cutCharsFromEnd } from "../base/text.ts";
 import { bounded } from "./wait.ts";
 import { createAgentWire, type Junk } from "./wire.ts";
 
@@ -76,6 +77,7 @@ export type AgentLink = {
 export type LinkResult = { readonly ok: true; readonly link: AgentLink } | { readonly ok: false; readonly message: string };
 
 const STDERR_CHARS = 2000;
+const DETAIL_CHARS = 500;
 /** An agent whose pipe has closed is asked to go, and made to. */
 const GRACE_MS = 1000;
 
@@ -147,11 +149,9 @@ async function launch(command: AgentCommand, host: AgentHost, processes: Process
 }
 
 /** A refusal in the agent's own words, with what it added to them. */
-function wordsOf(error: RequestError): string {
-  const { data } = error;
-  const details =
-    typeof data === "string" ? data : typeof data === "object" && data !== null && "details" in data ? String(data.details) : "";
-  return details === "" || error.message.includes(details) ? error.message : `${error.message}: ${details}`;
+function wordsOf({ message, data }: RequestError): string {
+  const details = text(data) ?? text(field(data, "details")) ?? text(field(data, "message")) ?? "";
+  return details === "" || message.includes(details) ? message : `${message}: ${cutChars(details, DETAIL_CHARS)}`;
 }
 
 function linkOf(child: Child, command: AgentCommand, info: InitializeResponse): AgentLink {

@@ -87,6 +87,7 @@ export class AgentUpdates {
   #thought: string[] = [];
   #cost: number | undefined;
   #plan = "";
+  #messageId: string | undefined;
   #over = false;
 
   /** @param cost what the agent had said its session cost so far, in US dollars */
@@ -103,7 +104,7 @@ export class AgentUpdates {
   take(update: unknown): void {
     if (this.#over) return;
     const kind = field(update, "sessionUpdate");
-    if (kind === "agent_message_chunk") this.#say(blockText(field(update, "content")));
+    if (kind === "agent_message_chunk") this.#say(blockText(field(update, "content")), text(field(update, "messageId")));
     else if (kind === "agent_thought_chunk") this.#think(blockText(field(update, "content")));
     else if (kind === "tool_call" || kind === "tool_call_update") this.#tool(object(update));
     else if (kind === "plan") this.#showPlan(list(field(update, "entries")));
@@ -129,14 +130,20 @@ export class AgentUpdates {
     return { all, last: last.trim() === "" ? (this.#segments.at(-1) ?? "") : last };
   }
 
-  #say(words: string): void {
+  #say(words: string, messageId: string | undefined): void {
     if (words === "") return;
     this.#endThought();
+    const another = this.#text.length > 0 && messageId !== this.#messageId;
+    this.#messageId = messageId;
+    if (another) this.#show("\n\n");
     // What a provider sends between tool calls often begins with the space after its last sentence.
     const shown = this.#text.length === 0 && this.#segments.length > 0 ? words.trimStart() : words;
-    if (shown === "") return;
-    this.#text.push(shown);
-    this.#sink.emit({ type: "text_delta", turnId: this.#sink.turnId, text: shown });
+    if (shown !== "") this.#show(shown);
+  }
+
+  #show(words: string): void {
+    this.#text.push(words);
+    this.#sink.emit({ type: "text_delta", turnId: this.#sink.turnId, text: words });
   }
 
   #think(words: string): void {

@@ -31,8 +31,6 @@ export type AcpTurnParts = Omit<HostParts, "childEnv"> & {
   readonly localSessionId: string;
   /** The agent's session that an earlier run of this session had. */
   readonly previous: () => Promise<string | undefined>;
-  /** Whether there is an earlier conversation that a new agent session would not know. */
-  readonly hasHistory: boolean;
   readonly mcpServers: readonly McpServer[];
 };
 
@@ -59,11 +57,13 @@ class AcpAgent implements AcpTurns {
   #sessionId: string | undefined;
   #cost: number | undefined;
   #junkSaid = 0;
+  /** What a command that outlives its turn is recorded under. */
+  #lastTurn = "turn-1";
 
   constructor(parts: AcpTurnParts) {
     this.#parts = parts;
     this.#terminals = createTerminals(parts.processes, (id, effect) => {
-      parts.emit({ type: "effect", turnId: this.#turnId, callId: id, effect });
+      parts.emit({ type: "effect", turnId: this.#lastTurn, callId: id, effect });
     });
     this.#host = {
       ...createAcpHost({ ...parts, childEnv: () => this.#childEnv() }, this.#terminals, () => this.#active),
@@ -72,10 +72,6 @@ class AcpAgent implements AcpTurns {
         if (field(params, "sessionId") === this.#session?.id) this.#active?.updates.take(field(params, "update"));
       },
     };
-  }
-
-  get #turnId(): string {
-    return this.#active?.turnId ?? "turn-0";
   }
 
   #childEnv(): Record<string, string> {
@@ -92,6 +88,7 @@ class AcpAgent implements AcpTurns {
   async run(context: TurnContext): Promise<TurnOutcome> {
     let texts: readonly string[] = lastWords(context);
     let repaired = false;
+    this.#lastTurn = context.turnId;
     for (let requests = 0; ; ) {
       const stop = context.signal.aborted ? undefined : context.limit(requests);
       if (stop) return this.#fail(context, stop, "limit", "", requests);
@@ -211,7 +208,7 @@ class AcpAgent implements AcpTurns {
     }
     if (!started.ok) return { kind: "failed", stop: { class: "protocol", message: this.#says(started.message) } };
     const { link } = started;
-    const opened = await this.#openSession(link, context.signal);
+    const opened = await this.#openSession(link, context);
     if (typeof opened === "object") {
       this.#tellJunk(link);
       await link.end();
@@ -238,7 +235,7 @@ class AcpAgent implements AcpTurns {
     });
   }
 
-  async #openSession(link: AgentLink, signal: AbortSignal): Promise<string | Stop> {
+  async #openSession(link: AgentLink, { signal, messages }: TurnContext): Promise<string | Stop> {
     const { workspace, mcpServers } = this.#parts;
     const known = this.#sessionId ?? (await this.#parts.previous());
     const caps = link.info.agentCapabilities;
@@ -252,7 +249,7 @@ class AcpAgent implements AcpTurns {
       if (loaded && loaded.reason !== "refused") return { class: "protocol", message: this.#says(loaded.message) };
       const why = loaded ? `could not load its session (${loaded.message})` : "cannot load sessions";
       this.#say("warning", "acp_session_lost", `${why}: it starts afresh and does not know the earlier conversation`);
-    } else if (this.#parts.hasHistory) {
+    } else if (messages.some((message) => message.role === "assistant")) {
       this.#say("warning", "acp_session_lost", "has no session of this conversation: it does not know what was said before");
     }
     const made = await link.ask("session/new", place, { signal });

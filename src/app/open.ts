@@ -7,7 +7,7 @@ import { createPolicy, type ToolPolicy } from "../agent/policy.ts";
 import { buildSystemPrompt } from "../agent/prompt.ts";
 import { createQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
-import { writeOwnFile } from "../base/files.ts";
+import { ownFileProblem, writeOwnFile } from "../base/files.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact, redactValue } from "../base/redact.ts";
 import { UserError } from "../base/user-error.ts";
@@ -94,11 +94,13 @@ export type OpenedRuntime = {
   /** The startup display (C14). */
   readonly inventory: () => readonly string[];
   readonly redact: (text: string) => string;
-  /** A function that writes its text to an absolute path, whole or not at all. */
+  /** A function that writes its text to an absolute path, whole or not at all. @throws UserError when that cannot go well. */
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
 
 function writer(path: string, mode = 0o644): (text: string) => Promise<void> {
+  const problem = ownFileProblem(path);
+  if (problem !== undefined) throw new UserError(`${path} cannot be written: ${problem.message}`);
   return async (text) => {
     const written = await writeOwnFile(path, text, mode);
     if (!written.ok) throw new UserError(`${path}: ${written.message}`);
@@ -249,7 +251,6 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     redact: hide,
     redactArguments,
     localSessionId: session.id,
-    hasHistory: session.history.length > 0,
     logPath: session.history.length > 0 ? session.path : undefined,
     noMcp: flags.noMcp === true,
     trustProject: flags.trustProject === true,
@@ -319,8 +320,11 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     ledger,
     release: async () => {
       await Promise.all([background.reapAll(), outside.close(), agents.close()]);
-      await active.close();
-      session.close();
+      try {
+        await active.close();
+      } finally {
+        session.close();
+      }
     },
     today,
     external: () => active.chosen.agent && agents.of(active.chosen.agent),

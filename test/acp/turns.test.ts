@@ -432,7 +432,9 @@ test("tool calls, thoughts, plans and cost become events; a session of tools can
   const outcome = await stage.opened.runtime.submit(
     JSON.stringify([
       ["update", { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "hm" } }],
-      ["update", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "I look." } }],
+      ["update", { sessionUpdate: "agent_message_chunk", messageId: "1", content: { type: "text", text: "I " } }],
+      ["update", { sessionUpdate: "agent_message_chunk", messageId: "1", content: { type: "text", text: "look." } }],
+      ["update", { sessionUpdate: "agent_message_chunk", messageId: "2", content: { type: "text", text: "Closely." } }],
       ["update", { sessionUpdate: "plan", entries: [{ content: "look", status: "completed", priority: "high" }] }],
       ["update", { sessionUpdate: "tool_call", toolCallId: "c1", title: "Read a", kind: "read", rawInput: { key: TEST_KEY } }],
       ["update", { sessionUpdate: "tool_call_update", toolCallId: "c1", status: "in_progress" }],
@@ -476,7 +478,7 @@ test("tool calls, thoughts, plans and cost become events; a session of tools can
   );
   expect(shown).toEqual([
     "thought hm",
-    "said I look. false",
+    "said I look.\n\nClosely. false",
     "start c1 read Read a",
     "end c1 ok",
     "start c2 edit Edit b",
@@ -511,6 +513,37 @@ test("agents that cannot be used say why: never ready, another version, a login,
     expect(outcome.error?.message).toContain(words);
     expect(stage.pids().filter(isRunning)).toEqual([]);
   }
+});
+
+test("a cancel while the agent starts ends it at once", async () => {
+  await using stage = await openStage({ mode: "mute" });
+  const began = performance.now();
+  const controller = new AbortController();
+  const turn = stage.opened.runtime.submit("hello", controller.signal);
+  while (stage.pids().length === 0) await Bun.sleep(5);
+  controller.abort("user");
+  expect(await turn).toMatchObject({ status: "cancelled" });
+  expect(performance.now() - began).toBeLessThan(1900);
+  expect(stage.pids().filter(isRunning)).toEqual([]);
+});
+
+test("an output schema is checked and asked for once more", async () => {
+  await using place = await tempDir({ "schema.json": '{"type":"object","required":["a"]}' });
+  await using stage = await openStage({ mode: "plain", flags: { outputSchema: place.at("schema.json") } });
+  const outcome = await stage.opened.runtime.submit("hello");
+  expect(outcome).toMatchObject({ status: "failed", error: { class: "invalid_output" }, requests: 2 });
+  expect(stage.heard().filter((message) => message.method === "session/prompt")).toHaveLength(2);
+});
+
+test("steering that comes while the agent works is its next prompt in the same turn", async () => {
+  await using stage = await openStage({
+    mode: "plain",
+    ask: async () => {
+      stage.opened.runtime.queue("steering", "and this");
+      return { allowed: true };
+    },
+  });
+  expect(await stage.opened.runtime.submit(QUESTION)).toMatchObject({ status: "ok", text: "heard: and this", requests: 2 });
 });
 
 test("the time limit of a run ends the turn as a time-out", async () => {
