@@ -35,7 +35,10 @@ clean_up() {
   if [ -n "$staged" ]; then rm -rf -- "$staged"; fi
   if [ -n "$made" ] && [ "$status" -ne 0 ]; then
     gone=$dir
-    while [ "${#gone}" -ge "${#made}" ] && rmdir -- "$gone" 2>/dev/null; do gone=$(dirname -- "$gone"); done
+    while [ "${#gone}" -ge "${#made}" ]; do
+      rmdir -- "$gone" 2>/dev/null || true
+      gone=$(dirname -- "$gone")
+    done
   fi
   exit "$status"
 }
@@ -202,7 +205,8 @@ main() {
       "take install.sh from a release, or set THNDRS_RELEASES_URL to the address of the releases"
   fi
   case $url in
-    http://* | https://*) ;;
+    https://* | http://127.0.0.1[:/]* | http://localhost[:/]*) ;;
+    http://*) printf 'install: note: over http nothing proves where these files come from\n' >&2 ;;
     *) fail "THNDRS_RELEASES_URL must begin with https:// (or http://): $url" ;;
   esac
   if [ -n "${THNDRS_INSTALL_DIR:-}" ]; then
@@ -213,6 +217,7 @@ main() {
     fail "neither HOME nor THNDRS_INSTALL_DIR is set"
   fi
   case $dir in /*) ;; *) dir=$PWD/$dir ;; esac
+  while [ "$dir" != "${dir%/}" ] && [ "$dir" != / ]; do dir=${dir%/}; done
   wanted=${THNDRS_VERSION:-}
   if [ "$wanted" = latest ]; then wanted=''; fi
   wanted=${wanted#v}

@@ -35,12 +35,14 @@ async function readFacts(): Promise<Facts> {
   const manifest = (await Bun.file(join(root, "package.json")).json()) as { version: string; dependencies: object };
   // The time of the commit, not of the build: the same source gives the same archives.
   const seconds = Number(process.env.SOURCE_DATE_EPOCH ?? read(["git", "log", "-1", "--format=%ct"]) ?? 0);
+  if (!Number.isInteger(seconds) || seconds < 0) throw new Error("SOURCE_DATE_EPOCH takes seconds since 1970");
   const commit = read(["git", "rev-parse", "HEAD"]) ?? "unknown";
   return { version: manifest.version, commit, seconds, direct: Object.keys(manifest.dependencies) };
 }
 
-/** Throws when the tag is not the one this tree may be released as. `changes`: what `git status --porcelain` says. */
-export function checkTag(tag: string, version: string, changes: string | undefined): void {
+/** Throws when this tree may not be released with this tag. `changes`: what `git status --porcelain` says. */
+export function checkTag(tag: string, version: string, changes: string | undefined, url: string | undefined): void {
+  if (url === undefined) throw new Error("a tagged release needs --url: its install.sh must know where to download from");
   if (tag !== `v${version}`)
     throw new Error(`the tag ${tag} does not fit package.json: version ${version} is released as v${version}`);
   if (changes !== "") throw new Error(`the working tree differs from its commit:\n${changes ?? "no git checkout"}`);
@@ -108,7 +110,7 @@ async function release(): Promise<void> {
   const given = flags();
   await install();
   const facts = await readFacts();
-  if (given.tag !== undefined) checkTag(given.tag, facts.version, read(["git", "status", "--porcelain"]));
+  if (given.tag !== undefined) checkTag(given.tag, facts.version, read(["git", "status", "--porcelain"]), given.url);
   const native = nativeTarget(thisHost());
   const targets = chooseTargets(given.targets ?? "all", native);
   const installer = stampInstaller(await Bun.file(join(root, "scripts", "install.sh")).text(), given.url);

@@ -215,6 +215,9 @@ test("says nothing about PATH when it is right, and names another thndrs that co
   serve(releaseOf("0.2.0", ALL));
   const bin = join(stage.home, ".local/bin");
   expect((await install(stage, { path: [bin] })).stdout).not.toContain("PATH");
+  const slashed = await install(stage, { path: [bin], env: { THNDRS_INSTALL_DIR: `${bin}//` } });
+  expect(slashed.stdout).toStartWith(`thndrs 0.2.0 is installed: ${bin}/thndrs\n`);
+  expect(slashed.stdout).not.toContain("PATH");
   const shadowed = await install(stage, { path: [bin], fakes: { thndrs: "echo other" } });
   expect(shadowed.stdout).toMatch(/Note: "thndrs" still means \S.*\/bin-\d+\/thndrs, which comes first in PATH/);
 });
@@ -385,6 +388,15 @@ test("something else in the way is refused", async () => {
   expect(site.asked).toEqual([]);
 });
 
+test("a directory that can be made only half leaves nothing", async () => {
+  await using stage = await makeStage();
+  serve(releaseOf("0.2.0", ALL));
+  const done = await install(stage, { env: { THNDRS_INSTALL_DIR: join(stage.home, "a", "b", "x".repeat(300), "c") } });
+  expect(done).toMatchObject({ code: 1, stdout: "" });
+  expect(done.stderr).toContain("/c cannot be made");
+  expectNothing(stage);
+});
+
 test("a program that does not start here is not installed", async () => {
   await using stage = await makeStage();
   serve(releaseOf("0.2.0", ALL, program("0.2.0", 126)));
@@ -413,6 +425,7 @@ test("wrong settings are named", async () => {
   const cases: readonly (readonly [Options, string])[] = [
     [{ env: { THNDRS_RELEASES_URL: undefined } }, "does not know where thndrs is published"],
     [{ env: { THNDRS_RELEASES_URL: "ftp://example.invalid" } }, "must begin with https://"],
+    [{ env: { THNDRS_RELEASES_URL: "http://mirror.invalid" } }, "note: over http nothing proves where these files come from"],
     [{ env: { THNDRS_VERSION: "../1" } }, "THNDRS_VERSION: ../1 is not a version"],
     [{ env: { THNDRS_VERSION: "*" } }, "is not a version"],
     [{ env: { HOME: undefined } }, "neither HOME nor THNDRS_INSTALL_DIR is set"],

@@ -303,12 +303,14 @@ test("the bill of materials names what is in the program, with licences, and agr
   for (const part of ["JavaScriptCore", "Permission is hereby granted"]) expect(legal).toContain(part);
 });
 
-test("a tag must fit the version and a clean tree", () => {
-  expect(() => checkTag("v1.2.3", "1.2.3", "")).not.toThrow();
-  expect(() => checkTag("v1.2.4", "1.2.3", "")).toThrow("version 1.2.3 is released as v1.2.3");
-  expect(() => checkTag("1.2.3", "1.2.3", "")).toThrow("does not fit");
-  expect(() => checkTag("v1.2.3", "1.2.3", " M src/main.ts")).toThrow("the working tree differs");
-  expect(() => checkTag("v1.2.3", "1.2.3", undefined)).toThrow("no git checkout");
+test("a tag must fit the version, a clean tree and an address", () => {
+  const url = "https://example.invalid/releases";
+  expect(() => checkTag("v1.2.3", "1.2.3", "", url)).not.toThrow();
+  expect(() => checkTag("v1.2.4", "1.2.3", "", url)).toThrow("version 1.2.3 is released as v1.2.3");
+  expect(() => checkTag("1.2.3", "1.2.3", "", url)).toThrow("does not fit");
+  expect(() => checkTag("v1.2.3", "1.2.3", " M src/main.ts", url)).toThrow("the working tree differs");
+  expect(() => checkTag("v1.2.3", "1.2.3", undefined, url)).toThrow("no git checkout");
+  expect(() => checkTag("v1.2.3", "1.2.3", "", undefined)).toThrow("needs --url");
 });
 
 test("sums are sorted and in the form sha256sum reads", () => {
