@@ -7,7 +7,6 @@ import { pathToFileURL } from "node:url";
 import {
   type AuthProvider,
   Client,
-  type FetchLike,
   type JsonSchemaValidatorResult,
   type jsonSchemaValidator,
   type OAuthClientProvider,
@@ -19,6 +18,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { ProcessOwner } from "../base/process.ts";
 import { httpStatus } from "./failures.ts";
+import { boundedFetch } from "./http-transport.ts";
 import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
 import { isObject } from "./schema.ts";
@@ -53,7 +53,6 @@ export type ConnectRequest = {
   readonly auth?: AuthProvider | OAuthClientProvider | undefined;
   /** Absent: the capability is not offered, and a server that asks anyway gets "method not found". */
   readonly elicit?: Elicit | undefined;
-  readonly fetch?: FetchLike | undefined;
   readonly onListChanged: () => void;
   readonly onClosed: () => void;
   readonly signal: AbortSignal;
@@ -142,7 +141,7 @@ function httpTransports(plan: HttpPlan, request: ConnectRequest) {
   const options = {
     requestInit: { headers: plan.headers },
     ...(request.auth && { authProvider: request.auth }),
-    ...(request.fetch && { fetch: request.fetch }),
+    fetch: boundedFetch,
   };
   return {
     streamable: () => new StreamableHTTPClientTransport(url, options),

@@ -9,8 +9,11 @@ import type { ServerPlan } from "./plans.ts";
 import { toolResult } from "./results.ts";
 import { type OutsideTool, toolEntries } from "./tool-entries.ts";
 
-/** How often a server that ended is started again within one run. */
+/** How often a server that ended is started again within RESTART_MS. */
 const MAX_RESTARTS = 3;
+const RESTART_MS = 5 * 60_000;
+/** Between two fetches of a list of tools: a server may announce a change with every list it gives. */
+const LIST_PAUSE_MS = 1000;
 /** How long a finished call waits for the list of tools that changed under it. */
 const LIST_WAIT_MS = 2000;
 
@@ -69,7 +72,8 @@ export class Server {
   #opening: Promise<Connection> | undefined;
   #listing: Promise<void> = Promise.resolve();
   #listAgain = false;
-  #restarts = 0;
+  #restarts: readonly number[] = [];
+  #listedAt = Number.NEGATIVE_INFINITY;
   /** Resolves when the first start has succeeded or failed; never rejects. */
   readonly started: Promise<void>;
 
@@ -212,7 +216,9 @@ export class Server {
     if (this.#listAgain) return this.#listing;
     this.#listAgain = true;
     this.#listing = this.#listing.then(async () => {
+      await this.#pause(this.#listedAt + LIST_PAUSE_MS - performance.now());
       this.#listAgain = false;
+      this.#listedAt = performance.now();
       const connection = this.#connection;
       if (!connection || this.#state !== "ready") return;
       try {
@@ -225,6 +231,16 @@ export class Server {
       }
     });
     return this.#listing;
+  }
+
+  /** Ends early when the server is closed. */
+  async #pause(ms: number): Promise<void> {
+    if (ms <= 0 || this.#closing.signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#closing.signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    clearTimeout(timer);
   }
 
   /** Calls a tool by its original name. Never rejects: what goes wrong is the result. */
@@ -269,8 +285,11 @@ export class Server {
     if (this.#connection) return this.#connection;
     if (this.#state === "closed") throw new ServerGone("the run is over");
     if (this.#opening) return this.#opening;
-    if (this.#restarts >= MAX_RESTARTS) throw new ServerGone(`${this.#reason}, and was restarted ${MAX_RESTARTS} times before`);
-    this.#restarts += 1;
+    const now = performance.now();
+    this.#restarts = this.#restarts.filter((time) => now - time < RESTART_MS);
+    if (this.#restarts.length >= MAX_RESTARTS)
+      throw new ServerGone(`${this.#reason}, and was restarted ${MAX_RESTARTS} times before`);
+    this.#restarts = [...this.#restarts, now];
     await this.#connecting?.end();
     const connection = await this.#open();
     this.#setState("ready", "");

@@ -35,9 +35,15 @@ export type EntriesRequest = {
   readonly diagnose: (diagnostic: Diagnostic) => void;
 };
 
+/** Control characters and the invisible ones in which text is hidden from people: nobody writes them into a description. */
+const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
+
 function describe(tool: Readonly<Record<string, unknown>>): string {
   const text = [tool.description, tool.title].find((value) => typeof value === "string" && value.trim() !== "");
-  const said = typeof text === "string" ? text.trim() : `The tool "${String(tool.name)}" of an MCP server.`;
+  const said =
+    typeof text === "string"
+      ? text.toWellFormed().replace(HIDDEN, "").trim()
+      : `The tool "${String(tool.name)}" of an MCP server.`;
   return said.length <= MAX_DESCRIPTION_CHARS ? said : `${cutChars(said, MAX_DESCRIPTION_CHARS)} [cut]`;
 }
 

@@ -28,6 +28,8 @@ export type Manners = {
   readonly inCall?: "stray" | "change" | "ask" | "flood";
   /** Notifies a change of its tools (a → b) when this file appears. */
   readonly changeWhen?: string;
+  /** Announces a change with every list it gives. */
+  readonly storm?: boolean;
   readonly log?: string;
   /** Milliseconds before initialize is answered. */
   readonly slow?: number;
@@ -124,8 +126,10 @@ function main(manners: Manners): void {
         serverInfo: { name: "fake", version: "1.0.0" },
       };
       setTimeout(() => send({ id, result }), manners.slow ?? 0);
-    } else if (method === "tools/list") send({ id, result: list(params) });
-    else if (method === "tools/call") call(message);
+    } else if (method === "tools/list") {
+      send({ id, result: list(params) });
+      if (manners.storm) for (let n = 0; n < 50; n++) send({ method: "notifications/tools/list_changed" });
+    } else if (method === "tools/call") call(message);
     else if (method === "ping") send({ id, result: {} });
     else if (method !== undefined && id !== undefined) send({ id, error: { code: -32601, message: "Method not found" } });
   };

@@ -99,6 +99,16 @@ test("a server that only speaks the protocol's newer revisions is reached, too",
   expect(server.seen.slice(0, 2)).toEqual(["initialize newer", "server/discover newer"]);
 });
 
+test("M14 an answer without an end is given up, and let go of", async () => {
+  await using server = startHttp({ endlessCall: true });
+  await using fleet = await openFleet([httpPlan("h", server.url, { timeoutMs: 60_000 })]);
+  await fleet.ready();
+  const result = await fleet.call("mcp__h__echo");
+  expect(result).toMatchObject({ status: "failed" });
+  expect(result.text).toContain("longer than 32 MiB");
+  await server.left;
+});
+
 test("refusals are said in words that help", async () => {
   await using locked = startHttp({ status: 401 });
   await using broken = startHttp({ status: 500 });

@@ -14,6 +14,8 @@ export type HttpManners = {
   readonly silentCall?: boolean;
   /** Answers everything with this status. */
   readonly status?: number;
+  /** tools/call answers with JSON that does not end. */
+  readonly endlessCall?: boolean;
   /** Only the protocol from 2026-07-28 on: no handshake, no sessions. */
   readonly newer?: boolean;
   /** Only the older transport: POST to /mcp is 405, GET gives an endpoint. */
@@ -121,6 +123,15 @@ export function startHttp(manners: HttpManners = {}): FakeHttp {
       if (!known && message.id !== undefined) return new Response("gone", { status: manners.expiredStatus ?? 404 });
       if (message.method === "tools/call" && manners.silentCall) {
         return stream((controller) => controller.enqueue(bytes.encode(": hello\n\n")));
+      }
+      if (message.method === "tools/call" && manners.endlessCall) {
+        const part = bytes.encode("x".repeat(1024 * 1024));
+        const body = new ReadableStream<Uint8Array>({
+          start: (controller) => controller.enqueue(bytes.encode('{"jsonrpc":"2.0","result":"')),
+          pull: (controller) => controller.enqueue(part),
+          cancel: () => left.resolve(),
+        });
+        return new Response(body, { headers: { "content-type": "application/json" } });
       }
       const answer = reply(message);
       return answer ? Response.json(answer) : new Response(null, { status: 202 });

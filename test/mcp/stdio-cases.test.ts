@@ -209,6 +209,16 @@ test("M11 a change in the middle of a call counts as soon as the call is over", 
   expect(fleet.names()).toEqual(["mcp__fake__b"]);
 });
 
+test("M11 a server that announces changes without end is asked once a second", async () => {
+  await using dir = await tempDir();
+  const log = dir.at("log");
+  await using fleet = await openFleet([fake({ storm: true, log })]);
+  await fleet.ready();
+  const began = performance.now();
+  for (let n = 0; performance.now() - began < 1500; n++) await fleet.call("mcp__fake__echo", { n });
+  expect(logged(log).filter((line) => line.method === "tools/list").length).toBeLessThanOrEqual(5);
+});
+
 test("M15 declared variables and a short safe list, nothing else; the directory is the configured one", async () => {
   const env = {
     ...process.env,

@@ -1,0 +1,38 @@
+/**
+ * The fetch of HTTP servers: the runtime's own, with a bound on what one message may hold. Everything else (sessions, streams,
+ * redirects, logins) is the protocol's client's. Refuses: caching, proxies of its own.
+ */
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { MAX_LINE_BYTES } from "./message-lines.ts";
+
+/** A server's message is larger than anything we take. */
+export class MessageTooLong extends Error {
+  override readonly name = "MessageTooLong";
+}
+
+/** Ends a body with an error once a line of it, or all of it where lines mean nothing, is too long. */
+function bounded(byLine: boolean): TransformStream<Uint8Array, Uint8Array> {
+  let held = 0;
+  return new TransformStream({
+    transform(chunk, controller) {
+      const last = byLine ? chunk.lastIndexOf(10) : -1;
+      held = last >= 0 ? chunk.length - last - 1 : held + chunk.length;
+      if (held <= MAX_LINE_BYTES) controller.enqueue(chunk);
+      else controller.error(new MessageTooLong(`the server's message is longer than ${MAX_LINE_BYTES / 1024 / 1024} MiB`));
+    },
+  });
+}
+
+/** Event streams may go on for ever, line by line; every other body is one message. */
+export const boundedFetch: FetchLike = async (url, init) => {
+  const response = await fetch(url, init);
+  if (!response.body) return response;
+  const byLine = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+  const { status, statusText, headers } = response;
+  const body = response.body.pipeThrough(bounded(byLine));
+  const made = new Response(body, { status, statusText, headers });
+  // The protocol's client looks at where a redirect led.
+  Object.defineProperty(made, "url", { value: response.url });
+  Object.defineProperty(made, "redirected", { value: response.redirected });
+  return made;
+};
