@@ -15,7 +15,14 @@ const LONGEST_TIMER = 2_147_483_647;
 export const monotonicClock: Clock = {
   now: () => performance.now(),
   after(ms, action) {
-    const timer = setTimeout(action, Math.min(ms, LONGEST_TIMER));
+    const end = performance.now() + ms;
+    const arm = (left: number): NodeJS.Timeout =>
+      left <= LONGEST_TIMER
+        ? setTimeout(action, left)
+        : setTimeout(() => {
+            timer = arm(Math.max(0, end - performance.now()));
+          }, LONGEST_TIMER);
+    let timer = arm(ms);
     return () => clearTimeout(timer);
   },
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
