@@ -50,6 +50,11 @@ function formatOf(argv: readonly string[]): PrintFormat {
   return words.includes("--output-format") && (value === "json" || value === "stream-json") ? value : "text";
 }
 
+/** Whether output was lost for another reason than a reader that went away: a full disk is no success. */
+function wasLost(broken: string | undefined): boolean {
+  return broken !== undefined && broken !== "EPIPE" && broken !== "ECONNRESET";
+}
+
 type Start = {
   readonly parsed: Parsed;
   readonly env: Readonly<Record<string, string>>;
@@ -123,6 +128,11 @@ async function main(argv: readonly string[]): Promise<void> {
   }
   process.exitCode = bug ? EXIT.internal : code;
   await Promise.all([output.stdout.flush(), output.stderr.flush()]);
+  if (!wasLost(output.stdout.broken)) return;
+  if (process.exitCode === EXIT.ok) process.exitCode = EXIT.failed;
+  const { reportLost } = await import("./cli/early-end.ts");
+  reportLost(output.stdout.broken ?? "", end());
+  await output.stderr.flush();
 }
 
 await main(process.argv.slice(2));

@@ -125,7 +125,8 @@ async function recorded(provider: Provider, record: ModelRequest["record"]): Pro
   const lines: string[] = [];
   return {
     provider: recordingProvider(provider, (line) => lines.push(line)),
-    close: () => record(lines.map((line) => `${line}\n`).join("")),
+    // A run that got nothing does not replace an older recording by an empty one.
+    close: async () => (lines.length === 0 ? undefined : record(lines.map((line) => `${line}\n`).join(""))),
   };
 }
 
@@ -235,8 +236,11 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   return {
     provider: kept.provider,
     close: async () => {
-      await kept.close();
-      await capture.close();
+      try {
+        await kept.close();
+      } finally {
+        await capture.close();
+      }
     },
     name: `${settings.name}/${id}`,
     modelId: id,

@@ -5,7 +5,7 @@
  * Interrupted writers: see file-temps.ts. What a killed process leaves is removed when the workspace is opened next.
  * Not kept by a replacement: other hard links (they keep the old bytes), extended attributes and access control lists.
  */
-import { lstatSync, mkdirSync, realpathSync } from "node:fs";
+import { accessSync, constants, lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { createThroughTemp, type InstallOptions, putThroughTemp, replaceThroughTemp } from "./file-install.ts";
 import { errnoOf, type FileFailure, FileProblem, failureOf } from "./file-problem.ts";
@@ -120,6 +120,27 @@ function ownTarget(path: string): string {
       throw new FileProblem("missing", "it is a symbolic link without a target");
     }
     return join(realpathSync(dirname(path)), basename(path));
+  }
+}
+
+/**
+ * Why `writeOwnFile` would fail at this absolute path, as far as that can be told beforehand: work that takes minutes should not
+ * end in a result that has no place. Undefined when nothing speaks against it.
+ */
+export function ownFileProblem(path: string): FileFailure | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isDirectory() === true) throw new FileProblem("directory", "it is a directory");
+    if (found !== undefined && !found.isFile()) throw new FileProblem("not_regular", "it is not a regular file");
+    let directory = dirname(found === undefined ? path : realpathSync(path));
+    while (statSync(directory, { throwIfNoEntry: false }) === undefined && directory !== dirname(directory)) {
+      directory = dirname(directory);
+    }
+    if (!statSync(directory).isDirectory()) throw new FileProblem("name", "a part of the path is a file, not a directory");
+    accessSync(directory, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    return failureOf(error);
   }
 }
 

@@ -57,6 +57,11 @@ export function reportBug(error: unknown, end: EarlyEnd): ExitCode {
   return EXIT.internal;
 }
 
+/** What was said on stdout did not arrive, and not because its reader had enough. */
+export function reportLost(code: string, end: EarlyEnd): void {
+  createNotices(end.output.stderr, "normal").error(`error: stdout could not be written (${code}): the output is incomplete`);
+}
+
 /** The same for an error that ended everything: with its result object. */
 export function reportFatal(error: unknown, end: EarlyEnd): ExitCode {
   if (error instanceof UserError) return reportUserError(error, end);

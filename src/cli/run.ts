@@ -4,7 +4,7 @@
 import { resolve } from "node:path";
 import { type OpenedRuntime, openRuntime } from "../app/open.ts";
 import type { AskApproval } from "../app/permit.ts";
-import type { Runtime } from "../app/runtime.ts";
+import { monotonicClock } from "../base/clock.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { createNotices, type Notices, type Verbosity } from "../ui/notices.ts";
@@ -99,22 +99,37 @@ async function print(context: RunContext, opened: OpenedRuntime, prompt: string,
     await printPrompt(opened, prompt, output);
     return EXIT.ok;
   }
-  const timer = flags.timeout === undefined ? undefined : setTimeout(() => controller.abort("timeout"), flags.timeout);
+  return runPrint({
+    runtime: opened.runtime,
+    prompt,
+    format: flags.outputFormat ?? "text",
+    output,
+    notices,
+    logPromised: flags.sessionDir !== undefined || flags.continue === true || flags.resume !== undefined,
+    ...(flags.lastMessage !== undefined && { keepAnswer: opened.writer(resolve(context.cwd, flags.lastMessage)) }),
+    close: () => opened.runtime.close(),
+    inventory: opened.inventory,
+    signal: controller.signal,
+    elapsed: context.elapsed,
+  });
+}
+
+/** Print mode within `--timeout`, which counts from here: waiting for stdin and setting up are part of a run. */
+async function printWithin(context: RunContext, notices: Notices): Promise<ExitCode> {
+  const { flags, controller } = context;
+  const stopTimer =
+    flags.timeout === undefined ? () => {} : monotonicClock.after(flags.timeout, () => controller.abort("timeout"));
   try {
-    return await runPrint({
-      runtime: opened.runtime,
-      prompt,
-      format: flags.outputFormat ?? "text",
-      output,
-      notices,
-      logPromised: flags.sessionDir !== undefined || flags.continue === true || flags.resume !== undefined,
-      ...(flags.lastMessage !== undefined && { keepAnswer: opened.writer(resolve(context.cwd, flags.lastMessage)) }),
-      inventory: opened.inventory,
-      signal: controller.signal,
-      elapsed: context.elapsed,
-    });
+    const prompt = await collectPrompt(context, notices);
+    const opened = await openRun(context, "print");
+    try {
+      return await print(context, opened, prompt, notices);
+    } finally {
+      // After a run it is closed already, and what that failed at is in the result.
+      await opened.runtime.close().catch(() => undefined);
+    }
   } finally {
-    clearTimeout(timer);
+    stopTimer();
   }
 }
 
@@ -126,12 +141,5 @@ export async function runDoor(context: RunContext): Promise<ExitCode> {
     const { runRepl } = await import("./repl.ts");
     return runRepl(context);
   }
-  const prompt = await collectPrompt(context, notices);
-  const opened = await openRun(context, "print");
-  const close = (runtime: Runtime): Promise<void> => runtime.close();
-  try {
-    return await print(context, opened, prompt, notices);
-  } finally {
-    await close(opened.runtime);
-  }
+  return printWithin(context, notices);
 }

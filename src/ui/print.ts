@@ -3,7 +3,7 @@
  */
 
 import type { Runtime } from "../app/runtime.ts";
-import { EXIT, type ExitCode } from "../base/user-error.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import type { RunEvent, TurnOutcome } from "../types/event.ts";
 import { eventLine, jsonLine, OUTPUT_VERSION, type RunResult, usageJson } from "./events-json.ts";
 import type { Notices } from "./notices.ts";
@@ -22,6 +22,8 @@ export type PrintOptions = {
   readonly logPromised: boolean;
   /** Takes the final answer of a run that went well (`--last-message`). */
   readonly keepAnswer?: (text: string) => Promise<void>;
+  /** Closes the run and writes what it owes (`--record`, `--capture`): the result is not said before that went well. */
+  readonly close: () => Promise<void>;
   /** The startup display; shown with `-v` once the instructions are loaded. */
   readonly inventory: () => readonly string[];
   readonly signal: AbortSignal;
@@ -91,26 +93,44 @@ function resultOf(options: PrintOptions, outcome: TurnOutcome, code: ExitCode): 
   };
 }
 
-/** Applies what can still go wrong after the answer: a log that was promised, a file that cannot be written. */
-async function settle(options: PrintOptions, outcome: TurnOutcome): Promise<TurnOutcome> {
-  if (outcome.status !== "ok") return outcome;
-  if (options.logPromised && options.runtime.logFailure !== undefined) {
-    return {
-      ...outcome,
-      status: "failed",
-      error: { class: "internal", message: `the session log could not be kept: ${options.runtime.logFailure}` },
-    };
+const saying = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** What went wrong after the answer: a log that was promised, a file that cannot be written. */
+async function lateFailure(options: PrintOptions, ended: TurnOutcome): Promise<string | undefined> {
+  const { runtime, logPromised } = options;
+  let problem: string | undefined;
+  if (ended.status === "ok" && logPromised && runtime.logFailure !== undefined) {
+    problem = `the session log could not be kept: ${runtime.logFailure}`;
+  } else if (ended.status === "ok") {
+    await options.keepAnswer?.(ended.text).catch((error: unknown) => {
+      problem = `the answer could not be written: ${saying(error)}`;
+    });
   }
   try {
-    await options.keepAnswer?.(outcome.text);
-    return outcome;
+    await options.close();
   } catch (error) {
-    const message = `the answer could not be written: ${error instanceof Error ? error.message : String(error)}`;
-    return { ...outcome, status: "failed", error: { class: "internal", message } };
+    if (!(error instanceof UserError)) throw error;
+    problem ??= error.message;
   }
+  return problem;
 }
 
-/** Runs one prompt to its end and says how it went. The caller closes the runtime and flushes the streams. */
+/** The outcome with all that can still go wrong after the answer. The first failure of a run stays the one that is said. */
+async function settle(options: PrintOptions, ended: TurnOutcome): Promise<TurnOutcome> {
+  const message = await lateFailure(options, ended);
+  if (message === undefined || ended.status !== "ok") return ended;
+  return { ...ended, status: "failed", error: { class: "internal", message } };
+}
+
+/** The code of a run; one that was cut short because stdout broke ends as a reader that went away, or as a failed write. */
+function codeOf(options: PrintOptions, outcome: TurnOutcome): ExitCode {
+  const { signal, output } = options;
+  if (outcome.status === "cancelled" && !signal.aborted && output.stdout.broken !== undefined)
+    return output.stdout.broken === "EPIPE" ? EXIT.sigpipe : EXIT.failed;
+  return exitCodeOf(outcome, typeof signal.reason === "string" ? signal.reason : "");
+}
+
+/** Runs one prompt to its end, closes the run and says how it went. The caller flushes the streams. */
 export async function runPrint(options: PrintOptions): Promise<ExitCode> {
   const { runtime, format, output, notices } = options;
   const { stdout } = output;
@@ -137,15 +157,13 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
     if (line !== undefined) stdout.line(line);
   });
   const ended = await runtime.submit(options.prompt, options.signal);
+  if (streamer) streamer.end();
+  // An answer there is, is given, also where its log or its copy could not be kept.
+  else if (format === "text" && ended.status === "ok") stdout.line(ended.text);
   const outcome = await settle(options, ended);
   unsubscribe();
-  const reason = typeof options.signal.reason === "string" ? options.signal.reason : "";
-  const code = exitCodeOf(outcome, reason);
-  if (format === "text") {
-    if (streamer) streamer.end();
-    // An answer there is, is given, also where its log or its copy could not be kept.
-    else if (ended.status === "ok") stdout.line(ended.text);
-  } else {
+  const code = codeOf(options, outcome);
+  if (format !== "text") {
     const result = resultOf(options, outcome, code);
     stdout.line(jsonLine(format === "json" ? result : { ...result, type: "result" }));
   }

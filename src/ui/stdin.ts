@@ -3,6 +3,7 @@
  * Refuses: keys of a terminal (keyboard.ts).
  */
 import { fstatSync } from "node:fs";
+import { monotonicClock } from "../base/clock.ts";
 import { UserError } from "../base/user-error.ts";
 import { isTerminal } from "./output.ts";
 
@@ -22,13 +23,14 @@ export type StdinResult = {
   readonly notice?: string;
 };
 
-export type StdinKind = "terminal" | "closed" | "file" | "stream";
+export type StdinKind = "terminal" | "closed" | "file" | "directory" | "stream";
 
 /** What descriptor 0 is, without reading from it. */
 export function stdinKind(): StdinKind {
   if (isTerminal(0)) return "terminal";
   try {
-    return fstatSync(0).isFile() ? "file" : "stream";
+    const found = fstatSync(0);
+    return found.isFile() ? "file" : found.isDirectory() ? "directory" : "stream";
   } catch {
     return "closed";
   }
@@ -47,13 +49,13 @@ const LATE = Symbol("late");
 /** The first chunk, or LATE when neither a byte nor the end came within `waitMs`. */
 async function firstChunk(reader: Reader, waitMs: number, signal: AbortSignal): Promise<Chunk | typeof LATE> {
   const { promise, resolve } = Promise.withResolvers<typeof LATE>();
-  const timer = setTimeout(() => resolve(LATE), waitMs);
+  const cancelTimer = monotonicClock.after(waitMs, () => resolve(LATE));
   const stop = (): void => resolve(LATE);
   signal.addEventListener("abort", stop, { once: true });
   try {
     return await Promise.race([reader.read(), promise]);
   } finally {
-    clearTimeout(timer);
+    cancelTimer();
     signal.removeEventListener("abort", stop);
   }
 }
@@ -86,15 +88,28 @@ async function readAll(reader: Reader, first: Chunk, maxBytes: number, signal: A
   return chunks;
 }
 
+const ADVICE = "give it a file or a pipe, or leave it out with --stdin ignore or < /dev/null";
+
 /**
  * Reads what is piped, as the mode says.
- * @throws UserError when it is not UTF-8 or larger than `maxBytes`.
+ * @throws UserError when it cannot be read, is not UTF-8 or larger than `maxBytes`.
  */
 export async function readStdin(request: StdinRequest): Promise<StdinResult> {
   if (request.mode === "ignore") return {};
   const kind = stdinKind();
   if (kind === "terminal" && request.mode !== "require") return {};
   if (kind === "closed") return {};
+  if (kind === "directory") throw new UserError(`stdin is a directory: ${ADVICE}`);
+  try {
+    return await readKind(request, kind);
+  } catch (error) {
+    // What the system says of the descriptor (open for writing only, a device that fails); anything else is a bug.
+    if (!(error instanceof Error && "code" in error && "syscall" in error)) throw error;
+    throw new UserError(`stdin cannot be read (${error.code}): ${ADVICE}`);
+  }
+}
+
+async function readKind(request: StdinRequest, kind: StdinKind): Promise<StdinResult> {
   const patient = request.mode === "require" || !request.hasPrompt || kind === "file";
   const reader = Bun.stdin.stream().getReader();
   const first = await firstChunk(reader, patient ? 2 ** 31 - 1 : request.waitMs, request.signal);
