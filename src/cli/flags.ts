@@ -19,6 +19,8 @@ export type FlagSpec = {
 };
 
 const RUN = [""] as const;
+/** Runs, and sessions that `acp serve` opens. */
+const SERVED = ["", "acp"] as const;
 
 export const FLAGS: readonly FlagSpec[] = [
   {
@@ -36,7 +38,7 @@ export const FLAGS: readonly FlagSpec[] = [
     value: "LEVEL",
     choices: ["none", "minimal", "low", "medium", "high", "xhigh"],
     help: "how much the model thinks before it answers",
-    on: RUN,
+    on: SERVED,
   },
   {
     name: "output-format",
@@ -56,8 +58,8 @@ export const FLAGS: readonly FlagSpec[] = [
     on: RUN,
   },
   { name: "session-dir", kind: "string", value: "DIR", help: "keep sessions in DIR" },
-  { name: "ephemeral", aliases: ["no-session"], kind: "boolean", help: "keep no session log", on: RUN },
-  { name: "max-turns", kind: "integer", value: "N", help: "stop after N model requests (exit 4)", on: RUN },
+  { name: "ephemeral", aliases: ["no-session"], kind: "boolean", help: "keep no session log", on: SERVED },
+  { name: "max-turns", kind: "integer", value: "N", help: "stop after N model requests (exit 4)", on: SERVED },
   {
     name: "timeout",
     kind: "duration",
@@ -85,11 +87,11 @@ export const FLAGS: readonly FlagSpec[] = [
     kind: "list",
     value: "PATH",
     help: "keep the text of PATH, and the instruction files that govern it, in the context; repeatable",
-    on: ["", "context"],
+    on: ["", "acp", "context"],
   },
-  { name: "no-context", kind: "boolean", help: "load no instruction files", on: ["", "context"] },
-  { name: "no-mcp", kind: "boolean", help: "start no MCP servers", on: RUN },
-  { name: "skill-dir", kind: "list", value: "DIR", help: "also look for skills in DIR; repeatable", on: ["", "skills"] },
+  { name: "no-context", kind: "boolean", help: "load no instruction files", on: ["", "acp", "context"] },
+  { name: "no-mcp", kind: "boolean", help: "start no MCP servers", on: SERVED },
+  { name: "skill-dir", kind: "list", value: "DIR", help: "also look for skills in DIR; repeatable", on: ["", "acp", "skills"] },
   {
     name: "stdin",
     kind: "choice",
