@@ -2,7 +2,7 @@
 import { walkFiles } from "../base/walk.ts";
 
 export type CompletionTarget = {
-  readonly kind: "command" | "argument" | "path";
+  readonly kind: "command" | "argument" | "path" | "skill";
   /** The part of the text that would be replaced. */
   readonly from: number;
   readonly to: number;
@@ -18,6 +18,11 @@ export function completionTarget(text: string, cursor: number): CompletionTarget
   if (path) {
     const word = path[1] ?? "";
     return { kind: "path", from: cursor - word.length, to: cursor, word, before: [] };
+  }
+  const skill = /(?:^|\s)\$([a-z0-9-]*)$/.exec(head);
+  if (skill) {
+    const word = skill[1] ?? "";
+    return { kind: "skill", from: cursor - word.length, to: cursor, word, before: [] };
   }
   const command = /^[/:]([a-z-]*)$/.exec(head);
   if (command) return { kind: "command", from: 1, to: cursor, word: command[1] ?? "", before: [] };

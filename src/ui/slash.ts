@@ -136,7 +136,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Esc", "cancel the run"],
   ["Ctrl+C", "clear the text, else cancel, else quit"],
   ["Up, Down, Ctrl+R", "history"],
-  ["Tab", "complete commands, @paths, sessions, models"],
+  ["Tab", "complete commands, @paths, $skills, sessions, models"],
   ["Ctrl+G", "write in $EDITOR"],
   ["Ctrl+Z", "suspend"],
   ["Ctrl+D", "quit, when nothing is typed"],
