@@ -35,6 +35,9 @@ function sourceLabel(source: SourceInfo): string {
 
 const orNone = (items: readonly string[]): string => (items.length === 0 ? "(none)" : items.join(", "));
 
+/** Stands behind the source of a skill that waits for trust. */
+export const UNTRUSTED = "(not trusted)";
+
 /** The startup display, one line a heading (C14). */
 export function inventoryLines(facts: RunFacts): readonly string[] {
   const loaded = facts.sources.filter((source) => ["visible", "path_only", "blocked"].includes(source.state));
@@ -48,7 +51,7 @@ export function inventoryLines(facts: RunFacts): readonly string[] {
     `[Runtime] ${facts.provider} | ${facts.model} | search ${facts.search} | ${facts.rendererMode}`,
     `[Context] ${context}`,
     `[Search] ${facts.search}`,
-    `[Skills] ${orNone(facts.skills.map((skill) => skill.name))}`,
+    `[Skills] ${orNone(facts.skills.map(({ name, source }) => (source.endsWith(UNTRUSTED) ? `${name} ${UNTRUSTED}` : name)))}`,
     ...(spoken.length === 0 ? ["[Diagnostics] (none)"] : spoken.map((text) => `[Diagnostics] ${text}`)),
   ];
 }

@@ -12,7 +12,7 @@ import type { SkillRoot } from "../skills/skill.ts";
 import { Skills } from "../skills/skills.ts";
 import type { Tool, ToolContext, ToolResult } from "../tools/tool.ts";
 import type { Diagnostic } from "../types/event.ts";
-import type { RunFacts } from "./inventory.ts";
+import { type RunFacts, UNTRUSTED } from "./inventory.ts";
 
 export type SkillPlace = {
   readonly loaded: LoadedConfig;
@@ -62,7 +62,7 @@ export function skillFacts(skills: Skills): RunFacts["skills"] {
   return skills.list().map(({ name, path, source, trust }) => ({
     name,
     path,
-    source: trust === "trusted" ? source : `${source} (not trusted)`,
+    source: trust === "trusted" ? source : `${source} ${UNTRUSTED}`,
   }));
 }
 

@@ -13,7 +13,7 @@ test("/skills picks a skill for the next message, also one that is not trusted; 
   const options = { cwd: dir.at("work"), env: { HOME: dir.at("home") }, columns: 140 };
   await using stage = await startRepl([{ text: "answer one" }, { text: "answer two" }, { text: "answer three" }], options);
   const { terminal, model } = stage;
-  await terminal.waitFor("[Skills] alpha, beta");
+  await terminal.waitFor("[Skills] alpha (not trusted), beta");
   stage.send("/skills nothing");
   await terminal.waitFor('there is no skill "nothing"');
   stage.send("/skills beta");

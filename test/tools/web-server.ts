@@ -3,8 +3,6 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.ts";
 import { fileTools } from "./file-context.ts";
 
-export type Page = Response | (() => Response | Promise<Response>);
-
 export type WebServer = AsyncDisposable & {
   readonly port: number;
   /** `http://127.0.0.1:PORT` */
