@@ -23,6 +23,7 @@ import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
 import { isObject } from "./schema.ts";
 import { StdioTransport } from "./stdio-transport.ts";
+import { atMost } from "./waiting.ts";
 
 /** Pages of one list, and tools of one server. */
 const MAX_PAGES = 64;
@@ -224,10 +225,7 @@ async function listTools(client: Client, timeoutMs: number, signal: AbortSignal)
 
 async function goodbye(transport: Transport): Promise<void> {
   if (!(transport instanceof StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, GOODBYE_MS);
-  await Promise.race([transport.terminateSession().catch(() => undefined), late.promise]);
-  clearTimeout(timer);
+  await atMost(GOODBYE_MS, transport.terminateSession());
 }
 
 function connectionOf({ client, transport }: Opened, request: ConnectRequest): Connection {

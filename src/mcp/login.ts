@@ -7,6 +7,7 @@ import { UserError } from "../base/user-error.ts";
 import { type Connecting, type Connection, type ConnectRequest, connect } from "./connection.ts";
 import { needsLogin } from "./failures.ts";
 import { LoginProvider, type LoginStore } from "./login-store.ts";
+import { atMost, orAborted } from "./waiting.ts";
 
 /** How often a server may ask again within one login (a wider scope). */
 const MAX_ROUNDS = 3;
@@ -46,19 +47,13 @@ export function listenForBrowser(): Callback {
   return {
     redirectUrl: `http://127.0.0.1:${server.port}/callback`,
     answer(state, signal) {
-      const { promise, resolve, reject } = Promise.withResolvers<URLSearchParams>();
+      const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
       waiting.set(state, resolve);
-      const stop = (): void => reject(signal.reason);
-      if (signal.aborted) stop();
-      signal.addEventListener("abort", stop, { once: true });
-      return promise.finally(() => signal.removeEventListener("abort", stop));
+      return orAborted(promise, signal);
     },
     async [Symbol.asyncDispose]() {
       // The page is still on its way to the browser when the login goes on.
-      const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, LAST_PAGE_MS);
-      await Promise.race([server.stop(false), late.promise]);
-      clearTimeout(timer);
+      await atMost(LAST_PAGE_MS, server.stop(false));
       await server.stop(true);
     },
   };

@@ -8,6 +8,7 @@ import type { Connecting, Connection, ConnectRequest, ListedTool } from "./conne
 import type { ServerPlan } from "./plans.ts";
 import { toolResult } from "./results.ts";
 import { type OutsideTool, toolEntries } from "./tool-entries.ts";
+import { atMost, orAborted } from "./waiting.ts";
 
 /** How often a server that ended is started again within RESTART_MS. */
 const MAX_RESTARTS = 3;
@@ -31,26 +32,6 @@ type Door = typeof import("./connection.ts") & typeof import("./failures.ts");
 async function openDoor(): Promise<Door> {
   const [connection, failures] = await Promise.all([import("./connection.ts"), import("./failures.ts")]);
   return { ...connection, ...failures };
-}
-
-/** Rejects with the signal's reason as soon as it is aborted. */
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
-}
-
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
-  await Promise.race([work, late.promise]);
-  clearTimeout(timer);
 }
 
 /** There is no server to call, and there will be none. */
@@ -216,7 +197,8 @@ export class Server {
     if (this.#listAgain) return this.#listing;
     this.#listAgain = true;
     this.#listing = this.#listing.then(async () => {
-      await this.#pause(this.#listedAt + LIST_PAUSE_MS - performance.now());
+      const wait = this.#listedAt + LIST_PAUSE_MS - performance.now();
+      if (wait > 0) await atMost(wait, new Promise(() => undefined), this.#closing.signal);
       this.#listAgain = false;
       this.#listedAt = performance.now();
       const connection = this.#connection;
@@ -231,16 +213,6 @@ export class Server {
       }
     });
     return this.#listing;
-  }
-
-  /** Ends early when the server is closed. */
-  async #pause(ms: number): Promise<void> {
-    if (ms <= 0 || this.#closing.signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    this.#closing.signal.addEventListener("abort", () => resolve(), { once: true });
-    await promise;
-    clearTimeout(timer);
   }
 
   /** Calls a tool by its original name. Never rejects: what goes wrong is the result. */

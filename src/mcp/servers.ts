@@ -8,6 +8,7 @@ import type { HeldLogin } from "./held-login.ts";
 import type { Plans, ServerPlan } from "./plans.ts";
 import { Server, type ServerOptions, type ServerState } from "./server.ts";
 import type { OutsideTool } from "./tool-entries.ts";
+import { atMost } from "./waiting.ts";
 
 export type ServersOptions = Omit<ServerOptions, "plan" | "onChange" | "auth"> & {
   /** How long the first request waits for servers (`mcp.start_timeout`). */
@@ -42,115 +43,123 @@ export interface McpServers {
 
 export type { Elicit, Plans, ServerPlan };
 
-/** Resolves after `ms`, or when the signal is aborted, and can be taken back. */
-function pause(ms: number, signal: AbortSignal): { readonly over: Promise<void>; readonly clear: () => void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const stop = (): void => resolve();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) resolve();
-  return {
-    over: promise,
-    clear: () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-    },
-  };
-}
-
 function plansOf(plans: Plans): Map<string, ServerPlan> {
   return new Map(plans.listed.flatMap((server) => (server.plan ? [[server.name, server.plan] as const] : [])));
 }
 
+class Fleet implements McpServers {
+  readonly #options: ServersOptions;
+  /** In the order of the configuration, so that the catalog has the same order in every run. */
+  #plans: Map<string, ServerPlan>;
+  readonly #servers = new Map<string, Server>();
+  readonly #starting = new Map<string, Promise<void>>();
+  readonly #begun = new WeakSet<ServerPlan>();
+  readonly #logins = new Set<HeldLogin>();
+  /** Named as missing already; not waited for again. */
+  readonly #missed = new Set<string>();
+  #entries: readonly OutsideTool[] = [];
+  #closed = false;
+
+  constructor(plans: Plans, options: ServersOptions) {
+    this.#options = options;
+    this.#plans = plansOf(plans);
+    for (const plan of this.#plans.values()) this.#start(plan);
+  }
+
+  #inOrder(): readonly Server[] {
+    return [...this.#plans.keys()].flatMap((name) => this.#servers.get(name) ?? []);
+  }
+
+  #refresh(): void {
+    const next = this.#inOrder().flatMap((server) => server.entries);
+    const same = next.length === this.#entries.length && next.every((entry, index) => entry === this.#entries[index]);
+    if (!same) this.#entries = next;
+  }
+
+  #start(plan: ServerPlan): void {
+    if (this.#begun.has(plan)) return;
+    this.#begun.add(plan);
+    const work = this.#launch(plan).finally(() => {
+      if (this.#starting.get(plan.name) === work) this.#starting.delete(plan.name);
+    });
+    this.#starting.set(plan.name, work);
+  }
+
+  async #launch(plan: ServerPlan): Promise<void> {
+    const { startTimeoutMs: _, authOf, ...rest } = this.#options;
+    // A login that cannot be read is none: the server then says that it needs one.
+    const auth = plan.transport.kind === "http" ? await authOf(plan).catch(() => undefined) : undefined;
+    if (this.#closed || this.#plans.get(plan.name) !== plan) return;
+    if (auth) this.#logins.add(auth);
+    const server = new Server({ ...rest, plan, onChange: () => this.#refresh(), ...(auth && { auth }) });
+    this.#servers.set(plan.name, server);
+    await server.started;
+  }
+
+  #sayMissing(): void {
+    const names = [...this.#starting.keys()].filter((name) => !this.#missed.has(name));
+    if (names.length === 0) return;
+    for (const name of names) this.#missed.add(name);
+    const after = `not ready after ${sayDuration(this.#options.startTimeoutMs)}`;
+    const message = `MCP server${names.length > 1 ? "s" : ""} ${names.join(", ")} ${after}; going on without`;
+    this.#options.diagnose({ severity: "warning", code: "mcp.late", message });
+  }
+
+  entries(): readonly OutsideTool[] {
+    return this.#entries;
+  }
+
+  async ready(signal: AbortSignal): Promise<void> {
+    const limit = this.#options.startTimeoutMs;
+    const starts = [...this.#starting].flatMap(([name, work]) => (this.#missed.has(name) ? [] : [work]));
+    const lists = this.#inOrder().map((server) => server.settled(limit));
+    await atMost(limit, Promise.all([...starts, ...lists]), signal);
+    if (!signal.aborted) this.#sayMissing();
+  }
+
+  names(): readonly string[] {
+    return this.#inOrder().flatMap((server) => (server.state === "ready" ? [server.plan.name] : []));
+  }
+
+  secrets(): readonly string[] {
+    const declared = [...this.#plans.values()].flatMap((plan) => plan.secrets);
+    return [...declared, ...[...this.#logins].flatMap((login) => login.secrets())];
+  }
+
+  status(): readonly ServerStatus[] {
+    return this.#inOrder().map((server) => ({
+      name: server.plan.name,
+      state: server.state,
+      reason: server.reason,
+      tools: server.entries.map((entry) => entry.spec.name),
+      stderr: server.stderr,
+    }));
+  }
+
+  async update(plans: Plans): Promise<void> {
+    const wanted = plansOf(plans);
+    for (const [name, plan] of wanted) {
+      const known = this.#plans.get(name);
+      if (known && JSON.stringify(known) === JSON.stringify(plan)) wanted.set(name, known);
+    }
+    const gone = this.#inOrder().filter((server) => wanted.get(server.plan.name) !== server.plan);
+    this.#plans = wanted;
+    for (const server of gone) {
+      this.#servers.delete(server.plan.name);
+      this.#missed.delete(server.plan.name);
+    }
+    this.#refresh();
+    await Promise.all(gone.map((server) => server.close()));
+    for (const plan of wanted.values()) this.#start(plan);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+  }
+}
+
 /** Starts every server that is ready to be started; nothing is waited for. */
 export function openServers(plans: Plans, options: ServersOptions): McpServers {
-  /** In the order of the configuration, so that the catalog has the same order in every run. */
-  let current = new Map<string, ServerPlan>();
-  const servers = new Map<string, Server>();
-  const starting = new Map<string, Promise<void>>();
-  const begun = new WeakSet<ServerPlan>();
-  const logins = new Set<HeldLogin>();
-  /** Named as missing already; not waited for again. */
-  const missed = new Set<string>();
-  let entries: readonly OutsideTool[] = [];
-  let closed = false;
-
-  const inOrder = (): readonly Server[] => [...current.keys()].flatMap((name) => servers.get(name) ?? []);
-  const onChange = (): void => {
-    const next = inOrder().flatMap((server) => server.entries);
-    if (next.length === entries.length && next.every((entry, index) => entry === entries[index])) return;
-    entries = next;
-  };
-  const launch = async (plan: ServerPlan): Promise<void> => {
-    const { startTimeoutMs: _, authOf, ...rest } = options;
-    const auth = plan.transport.kind === "http" ? await authOf(plan) : undefined;
-    if (closed || current.get(plan.name) !== plan) return;
-    if (auth) logins.add(auth);
-    const server = new Server({ ...rest, plan, onChange, ...(auth && { auth }) });
-    servers.set(plan.name, server);
-    await server.started;
-  };
-  const start = (plan: ServerPlan): void => {
-    if (begun.has(plan)) return;
-    begun.add(plan);
-    const work = launch(plan).finally(() => {
-      if (starting.get(plan.name) === work) starting.delete(plan.name);
-    });
-    starting.set(plan.name, work);
-  };
-  const sayMissing = (): void => {
-    const names = [...starting.keys()].filter((name) => !missed.has(name));
-    if (names.length === 0) return;
-    for (const name of names) missed.add(name);
-    const after = `not ready after ${sayDuration(options.startTimeoutMs)}`;
-    const message = `MCP server${names.length > 1 ? "s" : ""} ${names.join(", ")} ${after}; going on without`;
-    options.diagnose({ severity: "warning", code: "mcp.late", message });
-  };
-
-  current = plansOf(plans);
-  for (const plan of current.values()) start(plan);
-  return {
-    entries: () => entries,
-    async ready(signal) {
-      const starts = [...starting].flatMap(([name, work]) => (missed.has(name) ? [] : [work]));
-      const lists = inOrder().map((server) => server.settled(options.startTimeoutMs));
-      const limit = pause(options.startTimeoutMs, signal);
-      await Promise.race([Promise.all([...starts, ...lists]), limit.over]);
-      limit.clear();
-      if (!signal.aborted) sayMissing();
-    },
-    names: () =>
-      inOrder()
-        .filter((server) => server.state === "ready")
-        .map((server) => server.plan.name),
-    secrets: () => [...[...current.values()].flatMap((plan) => plan.secrets), ...[...logins].flatMap((login) => login.secrets())],
-    status: () =>
-      inOrder().map((server) => ({
-        name: server.plan.name,
-        state: server.state,
-        reason: server.reason,
-        tools: server.entries.map((entry) => entry.spec.name),
-        stderr: server.stderr,
-      })),
-    async update(next) {
-      const wanted = plansOf(next);
-      for (const [name, plan] of wanted) {
-        const known = current.get(name);
-        if (known && JSON.stringify(known) === JSON.stringify(plan)) wanted.set(name, known);
-      }
-      const gone = inOrder().filter((server) => wanted.get(server.plan.name) !== server.plan);
-      current = wanted;
-      for (const server of gone) {
-        servers.delete(server.plan.name);
-        missed.delete(server.plan.name);
-      }
-      onChange();
-      await Promise.all(gone.map((server) => server.close()));
-      for (const plan of wanted.values()) start(plan);
-    },
-    async close() {
-      closed = true;
-      await Promise.all([...servers.values()].map((server) => server.close()));
-    },
-  };
+  return new Fleet(plans, options);
 }

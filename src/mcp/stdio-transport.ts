@@ -8,6 +8,7 @@ import type { ProcessOwner, RunningProcess } from "../base/process.ts";
 import { cleanTerminalText } from "../base/text.ts";
 import { type ByteRing, createByteRing } from "../tools/byte-ring.ts";
 import { createMessageLines, type Junk, type MessageLines } from "./message-lines.ts";
+import { atMost } from "./waiting.ts";
 
 /** Newest bytes of stderr that are kept. */
 const STDERR_BYTES = 64 * 1024;
@@ -108,12 +109,7 @@ export class StdioTransport implements Transport {
 
   async #end(running: RunningProcess): Promise<void> {
     running.input?.end();
-    if (this.#exit === undefined) {
-      const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, EOF_GRACE_MS);
-      await Promise.race([running.done.catch(() => undefined), late.promise]);
-      clearTimeout(timer);
-    }
+    if (this.#exit === undefined) await atMost(EOF_GRACE_MS, running.done);
     // Also when the direct child has gone by itself: what it started may not have.
     await running.end();
   }
