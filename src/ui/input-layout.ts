@@ -18,32 +18,39 @@ export interface InputLayout {
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
-function plainRows(text: string, start: number, end: number, width: number, rows: Row[]): void {
-  let at = start;
-  do {
-    const stop = Math.min(end, at + width);
-    rows.push({ start: at, end: stop, shown: text.slice(at, stop) });
-    at = stop;
-  } while (at < end);
+/** Rows of one line; places count from its start. */
+function lineRows(segmenter: Segmenter, line: string, width: number): readonly Row[] {
+  return PLAIN.test(line) ? plainRows(line, width) : wideRows(segmenter, line, width);
 }
 
-function wideRows(segmenter: Segmenter, text: string, start: number, end: number, width: number, rows: Row[]): void {
-  let from = start;
+function plainRows(line: string, width: number): Row[] {
+  const rows: Row[] = [];
+  for (let at = 0; at < line.length; at += width) {
+    const end = Math.min(line.length, at + width);
+    rows.push({ start: at, end, shown: line.slice(at, end) });
+  }
+  return rows.length > 0 ? rows : [{ start: 0, end: 0, shown: "" }];
+}
+
+function wideRows(segmenter: Segmenter, line: string, width: number): Row[] {
+  const rows: Row[] = [];
+  let from = 0;
   let shown: string[] = [];
   let used = 0;
-  for (const { segment, index } of segmenter.segment(text.slice(start, end))) {
+  for (const { segment, index } of segmenter.segment(line)) {
     const piece = shownCluster(segment);
     const cells = Bun.stringWidth(piece);
     if (used + cells > width && used > 0) {
-      rows.push({ start: from, end: start + index, shown: shown.join("") });
-      from = start + index;
+      rows.push({ start: from, end: index, shown: shown.join("") });
+      from = index;
       shown = [];
       used = 0;
     }
     shown.push(piece);
     used += cells;
   }
-  rows.push({ start: from, end, shown: shown.join("") });
+  rows.push({ start: from, end: line.length, shown: shown.join("") });
+  return rows;
 }
 
 function cellsBetween(segmenter: Segmenter, text: string, from: number, to: number): number {
@@ -55,15 +62,19 @@ function cellsBetween(segmenter: Segmenter, text: string, from: number, to: numb
 /** A layout with room for one text. */
 export function createInputLayout(segmenter: Segmenter): InputLayout {
   let last: { readonly text: string; readonly width: number; readonly rows: readonly Row[] } | undefined;
+  /** Lines of the last text: a key changes one of them. */
+  let known = new Map<string, readonly Row[]>();
   const rowsOf = (text: string, width: number): readonly Row[] => {
     if (last && last.text === text && last.width === width) return last.rows;
+    const before = last?.width === width ? known : new Map<string, readonly Row[]>();
+    known = new Map();
     const rows: Row[] = [];
     let start = 0;
     for (const line of text.split("\n")) {
-      const end = start + line.length;
-      if (PLAIN.test(line)) plainRows(text, start, end, width, rows);
-      else wideRows(segmenter, text, start, end, width, rows);
-      start = end + 1;
+      const own = known.get(line) ?? before.get(line) ?? lineRows(segmenter, line, width);
+      known.set(line, own);
+      for (const row of own) rows.push({ start: start + row.start, end: start + row.end, shown: row.shown });
+      start += line.length + 1;
     }
     last = { text, width, rows };
     return rows;

@@ -49,6 +49,7 @@ class Live implements LiveTerminal {
   #planned: (() => void) | undefined;
   #writing = false;
   #stale = false;
+  #drawing = false;
   #last = Number.NEGATIVE_INFINITY;
   readonly #stopResize: () => void;
 
@@ -73,6 +74,8 @@ class Live implements LiveTerminal {
   }
 
   refresh(): void {
+    // Text that is looked at for this very frame settles lines into it.
+    if (this.#drawing) return;
     if (this.#writing) this.#stale = true;
     if (this.#planned || this.#held || this.#over || this.#writing) return;
     const due = Math.max(0, this.#last + FRAME_MS - this.#clock.now());
@@ -128,6 +131,9 @@ class Live implements LiveTerminal {
   async #draw(): Promise<void> {
     const { stream, view, layout, reflows } = this.#options;
     const columns = stream.columns;
+    this.#drawing = true;
+    const current = view();
+    this.#drawing = false;
     let text = "";
     if (columns !== this.#columns) {
       if (this.#frame) text = eraseFrame(resizedFrame(this.#frame, columns, reflows));
@@ -138,7 +144,7 @@ class Live implements LiveTerminal {
       text += this.#takeSettled();
       this.#frame = undefined;
     }
-    const next = composeFrame(view(), columns, stream.rows, layout);
+    const next = composeFrame(current, columns, stream.rows, layout);
     text += drawFrame(this.#frame, next);
     this.#frame = next;
     this.#last = this.#clock.now();

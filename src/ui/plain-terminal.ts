@@ -19,8 +19,9 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
   const lineOf = ({ input }: LiveView): string => `${input.prompt}${visible(input.text.replaceAll("\n", "↵"))}`;
   const draw = (): void => {
     planned = undefined;
-    const { input } = view();
-    const line = lineOf(view());
+    const current = view();
+    const { input } = current;
+    const line = lineOf(current);
     if (line === shown) return;
     const grows = shown !== undefined && line.startsWith(shown) && input.cursor === input.text.length;
     const start = shown === undefined ? "" : "\n";

@@ -8,6 +8,8 @@ import { sanitize } from "./sanitize.ts";
 export type RenderStyle = { readonly color: boolean; readonly columns: number };
 
 const COLOUR = /\x1b\[[0-9;]*m/g;
+/** Anything but text and colours. */
+const FOREIGN = /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029]|\x1b(?!\[[0-9;]*m)/;
 /** Numeric character references: the renderer would turn `&#27;` into a real ESC. */
 const REFERENCE = /&#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,8}));?/g;
 
@@ -34,14 +36,28 @@ function onlyColours(line: string): string {
   return from === 0 ? sanitize(line) : clean + sanitize(line.slice(from));
 }
 
+const RESET = "\x1b[0m";
+
+/** Without the line ends and resets that close what the renderer writes. */
+function trimEnd(text: string): string {
+  let end = text.length;
+  for (;;) {
+    if (text.charCodeAt(end - 1) === 10) end -= 1;
+    else if (text.endsWith(RESET, end)) end -= RESET.length;
+    else return text.slice(0, end);
+  }
+}
+
 function ansi(markdown: string, style: RenderStyle): string[] {
   const rendered = Bun.markdown.ansi(withoutReferences(markdown), {
     columns: Math.max(8, style.columns),
     colors: style.color,
     hyperlinks: false,
   });
-  const lines = rendered.replace(/(?:\n|\x1b\[0m)+$/, "").split("\n");
-  return lines.map((line) => (line.includes("\x1b[") ? `${onlyColours(line)}\x1b[0m` : sanitize(line)));
+  const safe = FOREIGN.test(rendered) ? rendered.split("\n").map(onlyColours).join("\n") : rendered;
+  const lines = trimEnd(safe).split("\n");
+  if (style.color) lines.push(`${lines.pop() ?? ""}${RESET}`);
+  return lines;
 }
 
 /** A part of a fence keeps its frame only where the fence really begins and ends. */
@@ -52,10 +68,12 @@ function fenceLines(block: Block, style: RenderStyle): string[] {
   const longest = Math.max(2, ...[...block.text.matchAll(/`+/g)].map((run) => run[0].length));
   const mark = "`".repeat(longest + 1);
   const lines = ansi(`${mark}${fence.info.replaceAll("`", "")}\n${block.text}\n${mark}\n`, style);
-  return lines.slice(fence.head ? 0 : 1, fence.tail ? undefined : -1);
+  const own = lines.slice(fence.head ? 0 : 1, fence.tail ? undefined : -1);
+  if (style.color && !fence.tail && own.length > 0) own.push(`${own.pop() ?? ""}${RESET}`);
+  return own;
 }
 
-/** Lines of one block, at most `columns` wide but for code, which is left to the terminal to wrap. */
+/** Lines of one block (colours may reach over several; the last one ends them), at most `columns` wide but for code, which is left to the terminal to wrap. */
 export function renderBlock(block: Block, style: RenderStyle): string[] {
   return block.fence ? fenceLines(block, style) : ansi(`${block.text}\n`, style);
 }

@@ -35,6 +35,8 @@ export interface Transcript {
 
 const MAX_PROMPT_LINES = 20;
 const THOUGHT_TAIL = 400;
+/** Characters that may wait for the next frame. */
+const MAX_INCOMING = 256 * 1024;
 
 type Running = ToolView & { readonly started: number };
 
@@ -43,6 +45,9 @@ class EventTranscript implements Transcript {
   #sanitizer: StreamSanitizer = createStreamSanitizer();
   #splitter: BlockSplitter = createBlockSplitter();
   #streamed = false;
+  /** Text that came since it was last looked at: thousands of small pieces cost little until a frame is due. */
+  #incoming: string[] = [];
+  #incomingChars = 0;
   #thought = "";
   #thinkingSince: number | undefined;
   readonly #running = new Map<string, Running>();
@@ -58,12 +63,12 @@ class EventTranscript implements Transcript {
   }
 
   event(event: RunEvent): void {
+    if (event.type === "text_delta") {
+      this.#receive(event.text);
+      return;
+    }
+    this.#drain();
     switch (event.type) {
-      case "text_delta":
-        this.#streamed = true;
-        this.#endThought();
-        this.#settleBlocks(this.#splitter.push(this.#sanitizer.push(event.text)));
-        break;
       case "reasoning_delta":
         this.#thinkingSince ??= this.#options.now();
         this.#thought = (this.#thought + event.text).slice(-THOUGHT_TAIL);
@@ -134,6 +139,7 @@ class EventTranscript implements Transcript {
   }
 
   moving(spinner: string, limit: number): readonly string[] {
+    this.#drain();
     const { style, color, now } = this.#options;
     const rows: string[] = [];
     if (this.#thinkingSince !== undefined) {
@@ -142,7 +148,11 @@ class EventTranscript implements Transcript {
       rows.push(style.dim(`${spinner} thinking… ${Bun.stringWidth(last) > room ? last.slice(-room).toWellFormed() : last}`));
     }
     const open = this.#splitter.open();
-    if (open) rows.push(...renderBlock(open, { color, columns: this.#columns }).slice(-limit));
+    if (open) {
+      const end = color ? "\x1b[0m" : "";
+      const lines = renderBlock(open, { color, columns: this.#columns }).slice(-limit);
+      rows.push(...lines.map((line) => line + end));
+    }
     for (const call of this.#running.values())
       rows.push(renderRunningTool(call, now() - call.started, spinner, this.#columns, style));
     return rows.slice(-limit);
@@ -177,6 +187,22 @@ class EventTranscript implements Transcript {
   answer(text: string): void {
     const splitter = createBlockSplitter();
     this.#settleBlocks([...splitter.push(sanitize(text)), ...splitter.end()]);
+  }
+
+  #receive(text: string): void {
+    if (this.#thinkingSince !== undefined) this.#endThought();
+    this.#streamed = true;
+    this.#incoming.push(text);
+    this.#incomingChars += text.length;
+    if (this.#incomingChars > MAX_INCOMING) this.#drain();
+  }
+
+  #drain(): void {
+    if (this.#incomingChars === 0) return;
+    const text = this.#incoming.join("");
+    this.#incoming = [];
+    this.#incomingChars = 0;
+    this.#settleBlocks(this.#splitter.push(this.#sanitizer.push(text)));
   }
 
   #settle(lines: readonly string[]): void {
