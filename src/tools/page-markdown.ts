@@ -18,13 +18,14 @@ export type Page = {
 };
 
 /** More than this of a page takes longer than anybody waits (measured: about a second), and far longer for deep nesting. */
-const MAX_TAGS = 30_000;
+const MAX_TAGS = 20_000;
 const MAX_DEPTH = 300;
-const MAX_CHARS = 1_500_000;
+const MAX_CHARS = 1_000_000;
 /** An article shorter than this is doubted when the page says more. */
 const SHORT_ARTICLE = 500;
 
-const NOISE = "script,style,noscript,template,svg,iframe,object,embed,canvas,form,dialog,[hidden],body title";
+const NOISE =
+  "script,style,noscript,template,svg,iframe,object,embed,canvas,form,dialog,[hidden],[style*='display:none'],[style*='display: none'],body title";
 
 type Dom = ReturnType<typeof parseHTML>["document"];
 
@@ -55,7 +56,9 @@ function makeAbsolute(document: Dom, pageUrl: string): void {
     ["img[src]", "src"],
   ] as const) {
     for (const element of document.querySelectorAll(selector)) {
-      const target = absolute(element.getAttribute(name) ?? "", base);
+      const written = element.getAttribute(name) ?? "";
+      // Links within the page (every heading of a manual has one) lead nowhere for a reader of text.
+      const target = written.startsWith("#") ? undefined : absolute(written, base);
       if (target === undefined) element.removeAttribute(name);
       else element.setAttribute(name, target);
     }

@@ -1,6 +1,6 @@
 /** read_url: the address policy (W08), the bounds (W09), and what pages become. Local servers only. */
 import { afterEach, expect, test } from "bun:test";
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { createReadUrl, DEFAULT_PAGE_CHARS, readUrl } from "../../src/tools/read-url.ts";
 import { specialAddress } from "../../src/tools/web-address.ts";
 import { MAX_BODY_BYTES } from "../../src/tools/web-client.ts";
@@ -200,11 +200,14 @@ test("W09 a declared length over the limit is not read", async () => {
 });
 
 test("W09 the limit counts after decompression: gzip, deflate and brotli bombs", async () => {
-  const bomb = Buffer.alloc(64 * 1024 * 1024, "a");
+  const bomb = Buffer.alloc(16 * 1024 * 1024, "a");
   await using server = serve({
     "/gzip": () => typed(gzipSync(bomb), "text/plain", { "content-encoding": "gzip" }),
     "/deflate": () => typed(deflateSync(bomb), "text/plain", { "content-encoding": "deflate" }),
-    "/br": () => typed(brotliCompressSync(bomb), "text/plain", { "content-encoding": "br" }),
+    "/br": () =>
+      typed(brotliCompressSync(bomb, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }), "text/plain", {
+        "content-encoding": "br",
+      }),
   });
   for (const path of ["/gzip", "/deflate", "/br"]) expect((await read(server.url + path)).text).toContain("larger than 5 MiB");
   const [first] = server.seen;
@@ -328,11 +331,12 @@ test("W09 the character set: header, byte order mark, meta, XML, and a guess", a
 const ARTICLE = `<nav><a href="/home">Home</a> <a href="/shop">Shop</a></nav>
 <article><h1>On thunder</h1>
 ${"<p>Thunder is the sound that follows lightning, and it is heard, as everybody knows, a little later.</p>".repeat(6)}
-<p>See <a href="../storms?page=2#list">storms</a>, <a href="javascript:alert(1)">this</a> and <a href="mailto:a@b.test">us</a>.</p>
+<p>See <a href="../storms?page=2#list">storms</a>, <a href="javascript:alert(1)">this</a>, <a href="#top">the top</a> and <a href="mailto:a@b.test">us</a>.</p>
 <pre><code class="language-js">const a = "&lt;b&gt;";</code></pre>
 <ol><li>first</li><li>second</li></ol>
 <table><thead><tr><th>Name</th><th>a|b</th></tr></thead><tbody><tr><td>x</td><td>1</td></tr></tbody></table>
 <img src="/bolt.png" alt="a bolt"><img src="data:image/png;base64,AAAA" alt="inline"></article>
+<div style="display: none">unseen words</div><p hidden>unseen words</p>
 <script>document.title = "changed"; alert("never")</script><style>p { color: red }</style>
 <footer>All rights reserved</footer>`;
 
@@ -347,12 +351,12 @@ test("HTML becomes Markdown: the article, links kept and absolute, code, lists, 
     "Status: 200 OK (text/html, as Markdown)",
     "",
   ]);
-  expect(text).toContain(`See [storms](${server.url}/a/storms?page=2#list), this and [us](mailto:a@b.test).`);
+  expect(text).toContain(`See [storms](${server.url}/a/storms?page=2#list), this, the top and [us](mailto:a@b.test).`);
   expect(text).toContain('```js\nconst a = "<b>";\n```');
   expect(text).toContain("1. first\n2. second");
   expect(text).toContain("| Name | a\\|b |\n| --- | --- |\n| x | 1 |");
   expect(text).toContain(`![a bolt](${server.url}/bolt.png)`);
-  for (const absent of ["alert", "color", "base64", "javascript:", "Shop", "<p>"]) expect(text).not.toContain(absent);
+  for (const absent of ["alert", "color", "base64", "javascript:", "Shop", "<p>", "unseen"]) expect(text).not.toContain(absent);
 });
 
 test("a page without an article keeps its links; <base> counts; a type that is not said is looked at", async () => {
@@ -384,10 +388,10 @@ test("hostile HTML ends in time and never throws", async () => {
     const started = performance.now();
     const { status } = await read(`${server.url}/${name}`);
     expect({ name, status }).toEqual({ name, status: "ok" });
-    expect(performance.now() - started).toBeLessThan(8000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   }
   expect((await read(`${server.url}/deep`)).text).toContain("deep words");
-}, 30_000);
+}, 60_000);
 
 test("a long page is cut between characters, and the cut is said", async () => {
   await using server = serve({
