@@ -50,7 +50,7 @@ export function openEngine(
         is_non_interactive: options.rendererMode === "print",
         supports_vision: now.chosen.info.vision ?? false,
         available_tools: now.toolbox.specs().map((spec) => spec.name),
-        available_mcp_servers: [...now.outside.names()],
+        available_mcp_servers: [...now.outside.declared()],
         available_skills: now.skills.available().map((skill) => skill.name),
       };
     },

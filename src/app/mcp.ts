@@ -43,6 +43,8 @@ export interface OutsideTools {
   ready(turnId: string, signal: AbortSignal): Promise<void>;
   /** Servers whose tools are there. */
   names(): readonly string[];
+  /** Servers that are configured or there, ready or not: what a template may know before anything has started. */
+  declared(): readonly string[];
   /** Values that must not be shown or logged. */
   secrets(): readonly string[];
   status(): readonly ServerStatus[];
@@ -121,6 +123,10 @@ class Outside implements OutsideTools {
   names(): readonly string[] {
     return this.#servers?.names() ?? NONE;
   }
+  declared(): readonly string[] {
+    const configured = Object.values(this.#options.loaded.config.mcp.servers).filter((server) => server.enabled);
+    return [...new Set([...configured.map((server) => server.name), ...this.status().map((server) => server.name)])];
+  }
   readonly secrets = (): readonly string[] => this.#servers?.secrets() ?? NONE;
   readonly status = (): readonly ServerStatus[] =>
     this.#servers?.status().map((server) => ({ ...server, reason: this.#hide(server.reason) })) ?? NONE;
@@ -183,6 +189,7 @@ const NO_TOOLS: OutsideTools = {
   entries: () => NONE,
   ready: async () => undefined,
   names: () => NONE,
+  declared: () => NONE,
   secrets: () => NONE,
   status: () => NONE,
   close: async () => undefined,

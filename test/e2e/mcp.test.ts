@@ -196,6 +196,43 @@ test("M03 C10 a stubborn server behind a wrapper: nothing is left, and the end i
   expect(result.elapsedMs).toBeLessThan(6000);
 });
 
+test("C10 servers that hang, over HTTP and stdio: the answer comes, and then the end", async () => {
+  const hang = Bun.serve({ hostname: "127.0.0.1", port: 0, idleTimeout: 0, fetch: () => new Promise<Response>(() => undefined) });
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(": hi\n\n")),
+  });
+  const half = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    idleTimeout: 0,
+    fetch: () => new Response(stream, { headers: { "content-type": "text/event-stream" } }),
+  });
+  try {
+    const servers = toml(
+      {
+        hang: { url: `http://127.0.0.1:${hang.port}/mcp` },
+        half: { url: `http://127.0.0.1:${half.port}/mcp` },
+        closer: stdio(["/bin/sh", "-c", "exec >&-; sleep 1000"]),
+        asleep: stdio(["/bin/sh", "-c", "sleep 1001 & sleep 1002"]),
+      },
+      "[mcp]\nstart_timeout = 1",
+    );
+    await using home = await tempDir({ "config.toml": servers });
+    await using model = await startModel([{ text: "here" }]);
+    await using running = await startThndrs({ args: ["-p", "hi"], env: { ...model.env, THNDRS_HOME: home.path } });
+    await running.waitFor("here", "stdout");
+    const began = performance.now();
+    const result = await running.exited;
+    expect(performance.now() - began).toBeLessThan(3000);
+    expect(result).toMatchObject({ code: 0, stdout: "here\n", leftovers: [] });
+    expect(warnings(result)).toEqual([
+      "thndrs: warning: MCP servers hang, half, closer, asleep not ready after 1 s; going on without",
+    ]);
+  } finally {
+    await Promise.all([hang.stop(true), half.stop(true)]);
+  }
+});
+
 test("M03 SIGTERM while a server starts and while a call runs: nothing is left", async () => {
   for (const manners of [{ never: "initialize" }, { never: "tools/call" }] as const) {
     await using dir = await tempDir();
