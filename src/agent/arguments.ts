@@ -2,6 +2,7 @@
  * Tool arguments as a model wrote them → a value, or an error the model can act on (P06, P19). Never repairs JSON.
  */
 import type { ZodError, ZodType } from "zod";
+import { nestedTooDeep } from "../base/json.ts";
 
 export type ParsedArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
@@ -11,6 +12,9 @@ export type ParsedArguments =
 export function parseArguments(text: string): ParsedArguments {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "null") return { ok: true, value: {} };
+  if (nestedTooDeep(trimmed)) {
+    return { ok: false, message: "The arguments are nested too deep. The call was not run; send them as the schema has them." };
+  }
   let value: unknown;
   try {
     value = JSON.parse(trimmed);

@@ -65,7 +65,7 @@ async function execute(
   const tool = await entry.load();
   const checked = checkArguments(call.name, tool.input, input);
   if (!checked.ok) return failed(checked.message);
-  return lastCap(await tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal }));
+  return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal });
 }
 
 const CUT = "This call was cut at the output limit and was not run. Send it again, in smaller pieces.";
@@ -94,6 +94,7 @@ async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Prom
   } else {
     result = await execute(call, entry, input, context);
   }
+  result = lastCap(result);
   for (const effect of result.effects) emit({ type: "effect", turnId, callId: call.id, effect });
   emit({
     type: "tool_finished",

@@ -1,5 +1,6 @@
 /** `--output-schema`: reads a JSON Schema and checks final answers against it. Refuses: repairing answers. */
 import { readFile } from "node:fs/promises";
+import { nestedTooDeep } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
 
 export type AnswerSchema = {
@@ -40,6 +41,7 @@ export async function loadAnswerSchema(path: string, shown: string): Promise<Ans
   }
   const check = (answer: string): string | undefined => {
     let value: unknown;
+    if (nestedTooDeep(answer)) return "it is nested too deep";
     try {
       value = JSON.parse(answer);
     } catch (error) {

@@ -40,8 +40,31 @@ export function count(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** Parses JSON text; undefined when it is none (JSON has no undefined, so the two cannot be confused). */
+/** Deeper values than anybody means: walking them, or writing them out again, would overflow the stack. */
+const MAX_DEPTH = 500;
+
+/** Whether JSON text is nested deeper than any honest value. Linear, and free for short text. */
+export function nestedTooDeep(source: string): boolean {
+  if (source.length <= MAX_DEPTH) return false;
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < source.length; at++) {
+    const code = source.charCodeAt(at);
+    if (code === 0x22) quoted = !quoted;
+    else if (quoted) at += code === 0x5c ? 1 : 0;
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+  return false;
+}
+
+/**
+ * Parses JSON text; undefined when it is none, or nested too deep to be handled (JSON has no undefined, so they cannot be
+ * confused with a value).
+ */
 export function parseJson(source: string): unknown {
+  if (nestedTooDeep(source)) return undefined;
   try {
     return JSON.parse(source) as unknown;
   } catch {

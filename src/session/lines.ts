@@ -2,6 +2,7 @@
  * From bytes to JSON values, line by line, whatever crashes did to the file: NUL blocks, two records on one line, torn or
  * endless lines. Knows nothing of record types. Refuses: node:readline (it splits records at U+2028).
  */
+import { isObject, parseJson } from "../base/json.ts";
 
 const NEWLINE = 10;
 const NUL = 0;
@@ -91,12 +92,8 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
 }
 
 function parseObject(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 /** Cuts a stream of chunks into lines. A line longer than `maxBytes` is dropped while it passes, never held. */

@@ -58,8 +58,7 @@ for (const [name, step, errorClass] of FAILURES) {
           exit_code: 1,
           error: { class: expect.any(String), message: expect.any(String) },
         });
-        if (errorClass !== "protocol" && errorClass !== "truncated" && errorClass !== "quota")
-          expect(seen).toBe(errorClass);
+        if (errorClass !== "protocol" && errorClass !== "truncated" && errorClass !== "quota") expect(seen).toBe(errorClass);
         if (format === "json") expect(lines).toHaveLength(1);
         else expect(JSON.parse(lines[0] ?? "")).toMatchObject({ version: 1, type: "started" });
       }
