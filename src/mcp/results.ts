@@ -67,16 +67,26 @@ function cap(text: string): { readonly text: string; readonly truncated: boolean
   return { text: `${kept}\n${note}`, truncated: true };
 }
 
+/** Undefined for what cannot be written: only a value that is nested deeper than any stack. */
+function write(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, null, 2);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Never throws. `structuredContent` speaks where there is no text; `isError` makes the result a failure. */
 export function toolResult(result: unknown): ToolResult {
   if (!isObject(result)) return failed("The server's answer is not a tool result.");
   let text = contentText(result.content);
   const hasText = Array.isArray(result.content) && result.content.some((item) => isObject(item) && item.type === "text");
   if (!hasText && result.structuredContent !== undefined) {
-    const structured = JSON.stringify(result.structuredContent, null, 2);
+    const structured = write(result.structuredContent);
+    if (structured === undefined) return failed("The server's answer is nested too deep to be read.");
     text = text === "" ? structured : `${structured}\n${text}`;
   }
-  if (text === "" && "toolResult" in result) text = JSON.stringify(result.toolResult, null, 2) ?? "";
+  if (text === "" && "toolResult" in result) text = write(result.toolResult) ?? "";
   const capped = cap(text);
   const { truncated } = capped;
   if (result.isError === true)

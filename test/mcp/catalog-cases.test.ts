@@ -238,6 +238,12 @@ test("descriptions hide nothing and have an end", async () => {
   expect(said.slice(2)).toEqual(["A title", 'The tool "d" of an MCP server.']);
 });
 
+function deep(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level++) value = [value];
+  return value;
+}
+
 const RESULTS: readonly (readonly [string, unknown, { status: string; text: string | RegExp; truncated?: boolean }])[] = [
   [
     "two texts",
@@ -299,6 +305,7 @@ const RESULTS: readonly (readonly [string, unknown, { status: string; text: stri
   ["no content", {}, { status: "ok", text: "(no output)" }],
   ["nothing", null, { status: "failed", text: "The server's answer is not a tool result." }],
   ["older shape", { toolResult: { a: 1 } }, { status: "ok", text: '{\n  "a": 1\n}' }],
+  ["deep", { structuredContent: deep(100_000) }, { status: "failed", text: /too deep/ }],
   [
     "big",
     { content: [{ type: "text", text: "é".repeat(4_000_000) }] },
