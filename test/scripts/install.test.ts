@@ -1,5 +1,5 @@
 /** scripts/install.sh against a local file server: what it installs, and that a refusal leaves nothing behind. */
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, statSync } from "node:fs";
 import { copyFile, mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -73,6 +73,8 @@ class Site {
 
 const site = new Site();
 afterAll(() => site.stop());
+// Many short processes: slow on a machine with other work.
+setDefaultTimeout(60_000);
 
 type Stage = TempDir & { readonly home: string; readonly temp: string };
 
