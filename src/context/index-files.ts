@@ -56,19 +56,26 @@ class Walk {
     this.#queue = [{ directory: root, relative: "", level: undefined, depth: 0 }];
   }
 
-  /** One of several that empty the queue; ends when nothing is queued and nobody is reading. */
-  async run(): Promise<void> {
-    const reading = new Set<Promise<void>>();
-    while ((this.#queue.length > 0 || reading.size > 0) && !this.#signal.aborted) {
-      while (this.#queue.length > 0 && reading.size < PARALLEL) {
+  /** Reads directories, several at a time, until none is queued and none is being read. */
+  run(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let reading = 0;
+    const done = (): void => {
+      reading--;
+      next();
+    };
+    const next = (): void => {
+      while (reading < PARALLEL && !this.#signal.aborted) {
         const step = this.#queue.pop();
-        if (!step || !this.#admits()) continue;
-        const work: Promise<void> = this.#read(step).finally(() => reading.delete(work));
-        reading.add(work);
+        if (!step) break;
+        if (!this.#admits()) continue;
+        reading++;
+        this.#read(step).then(done, reject);
       }
-      if (reading.size > 0) await Promise.race(reading);
-    }
-    await Promise.all(reading);
+      if (reading === 0) resolve();
+    };
+    next();
+    return promise;
   }
 
   #admits(): boolean {
@@ -82,14 +89,16 @@ class Walk {
     const entries = await readdir(step.directory, { withFileTypes: true }).catch(() => undefined);
     if (!entries || this.#signal.aborted) return;
     if (step.depth > 0 && (await isLinkedWorktree(step.directory, entries))) return;
-    const dotted = new Set(entries.filter((entry) => entry.name.startsWith(".")).map((entry) => entry.name));
+    const dotted = new Set<string>();
+    const all: string[] = [];
+    for (const { name } of entries) if (name.startsWith(".")) dotted.add(name);
     const level = enterDirectory(this.#root, step.relative, step.level, undefined, (name) => dotted.has(name));
     const prefix = step.relative === "" ? "" : `${step.relative}/`;
     for (const entry of entries) {
+      all.push(entry.name);
       if (!entry.isDirectory() || entry.name.startsWith(".") || isSkippedName(entry.name)) continue;
       this.#enqueue(step, level, entry.name, prefix);
     }
-    const all = entries.map((entry) => entry.name);
     const names = matchNames(all, this.#filenames).filter((name) => !isIgnored(level, `${prefix}${name}`, false));
     if (names.length > 0) this.found.push({ directory: step.directory, names });
   }

@@ -2,7 +2,7 @@
  * Reads one instruction file (C2, C5): never blocks, never follows a link out, never guesses an encoding.
  * Refuses: knowing what the text means.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { contentHash } from "../base/hash.ts";
@@ -136,11 +136,12 @@ async function readRegular(path: string, size: number): Promise<Loaded> {
 export async function loadFile(path: string, confine: Confine): Promise<Loaded> {
   try {
     let real = path;
-    let info = await lstat(path);
+    // One look at a name takes less than the way to the thread pool and back.
+    let info = lstatSync(path);
     if (info.isSymbolicLink()) {
       real = await realpath(path);
       if (!confine(real)) return { kind: "refused", message: "it is a link that leads outside" };
-      info = await lstat(real);
+      info = lstatSync(real);
     }
     if (!info.isFile()) {
       return { kind: "refused", message: info.isDirectory() ? "it is a directory" : "it is not a regular file" };
