@@ -34,6 +34,8 @@ export type EditCommand =
   | "undo";
 
 const MAX_UNDO = 200;
+/** Characters of all earlier states together. */
+const MAX_UNDO_CHARS = 4_000_000;
 
 export const EMPTY: EditorState = { text: "", cursor: 0, killed: "", past: [] };
 
@@ -44,7 +46,8 @@ export function withText(state: EditorState, text: string, cursor = text.length)
 
 function changed(state: EditorState, text: string, cursor: number, killed = state.killed): EditorState {
   if (text === state.text) return { ...state, cursor, killed };
-  const past = [...state.past.slice(-MAX_UNDO + 1), { text: state.text, cursor: state.cursor }];
+  const keep = Math.max(1, Math.min(MAX_UNDO, Math.floor(MAX_UNDO_CHARS / (state.text.length + 1))));
+  const past = [...state.past.slice(Math.max(0, state.past.length - keep + 1)), { text: state.text, cursor: state.cursor }];
   return { text, cursor, killed, past };
 }
 

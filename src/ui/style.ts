@@ -15,9 +15,13 @@ export function fit(text: string, columns: number): string {
   return Bun.sliceAnsi(text, 0, columns, { ellipsis: "…" });
 }
 
-/** Plain text in rows of at most `columns` cells, broken at words where that is possible. */
+/** The space a row was broken at. */
+const BROKEN_AT = /^((?:\x1b\[[0-9;]*m)*) (?=\S)/;
+
+/** One line in rows of at most `columns` cells, broken at words where that is possible. */
 export function wrap(text: string, columns: number): string[] {
-  return Bun.wrapAnsi(text, Math.max(1, columns), { hard: true, trim: false }).split("\n");
+  const rows = Bun.wrapAnsi(text, Math.max(1, columns), { hard: true, trim: false }).split("\n");
+  return rows.map((row, index) => (index === 0 ? row : row.replace(BROKEN_AT, "$1")));
 }
 
 /** `340 ms`, `12 s`, `2 min 5 s`. */
