@@ -3,8 +3,6 @@
  * JSON, bad UTF-8, endless lines. At most MAX_LINE_BYTES are held. Refuses: knowing any method.
  */
 
-import { nestedTooDeep, parseJson } from "../base/json.ts";
-
 /** A longer line is dropped as it comes; results of a few megabytes are ordinary. */
 export const MAX_LINE_BYTES = 32 * 1024 * 1024;
 /** Kept of a dropped line's beginning and end: the id of the request it answered is in one of them. */
@@ -39,15 +37,24 @@ export function isMessage(value: unknown): value is JsonRpcMessage {
   return id !== undefined && (typeof result === "object" || typeof error === "object");
 }
 
+/** Whatever its depth: nothing behind this walks a value without a bound. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The messages of one line: itself, a batch, or what stands behind junk without a newline. */
 function messagesOf(line: string): readonly JsonRpcMessage[] {
-  const whole = parseJson(line);
+  const whole = parse(line);
   if (isMessage(whole)) return [whole];
   if (Array.isArray(whole)) return whole.filter(isMessage);
   if (whole !== undefined) return [];
   let at = line.search(/\{\s*"(?:jsonrpc|id|method|result|error)"/);
   for (let tries = 0; at >= 0 && tries < MAX_RETRIES; tries++) {
-    const behind = parseJson(line.slice(at));
+    const behind = parse(line.slice(at));
     if (isMessage(behind)) return [behind];
     const next = line.slice(at + 1).search(/\{\s*"(?:jsonrpc|id|method|result|error)"/);
     at = next < 0 ? -1 : at + 1 + next;
@@ -55,17 +62,15 @@ function messagesOf(line: string): readonly JsonRpcMessage[] {
   return [];
 }
 
-/** An answer in place of one that is not taken, so that its caller does not wait for nothing. */
-function refusal(head: string, tail: string, why: string): JsonRpcMessage | undefined {
+/** An answer in place of one that was too long to take, so that its caller does not wait for nothing. */
+function refusal(head: string, tail: string): JsonRpcMessage | undefined {
   if (!head.trimStart().startsWith("{")) return undefined;
   const found =
     /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)/.exec(head) ?? /"id"\s*:\s*(\d+)\s*\}\s*$/.exec(tail);
-  return found
-    ? { jsonrpc: "2.0", id: Number(found[1]), error: { code: -32603, message: `the server's message is ${why}` } }
-    : undefined;
+  if (!found) return undefined;
+  const message = `the server's message is longer than ${MAX_LINE_BYTES / 1024 / 1024} MiB`;
+  return { jsonrpc: "2.0", id: Number(found[1]), error: { code: -32603, message } };
 }
-
-const TOO_LONG = `longer than ${MAX_LINE_BYTES / 1024 / 1024} MiB`;
 
 /** `receive` gets each message in order. */
 export function createMessageLines(receive: (message: JsonRpcMessage) => void): MessageLines {
@@ -97,16 +102,13 @@ export function createMessageLines(receive: (message: JsonRpcMessage) => void): 
   const endLine = (): void => {
     if (head) {
       const start = head.toString("utf8");
-      const answer = refusal(start, tail.toString("utf8"), TOO_LONG);
+      const answer = refusal(start, tail.toString("utf8"));
       if (answer) receive(answer);
       skip(start);
     } else {
       const [only] = parts;
       const line = decoder.decode(parts.length === 1 && only ? only : Buffer.concat(parts));
-      const deep = nestedTooDeep(line)
-        ? refusal(line.slice(0, EDGE_BYTES), line.slice(-EDGE_BYTES), "nested too deep")
-        : undefined;
-      const found = deep ? [deep] : messagesOf(line);
+      const found = messagesOf(line);
       for (const message of found) receive(message);
       if (found.length === 0 && line.trim() !== "") skip(line);
     }

@@ -2,6 +2,7 @@
  * What a server answered to tools/call → one ToolResult (M14): text, capped; one line for anything a model cannot read here.
  * Outside data: every member is looked at before it is used. Refuses: failing because of an odd item.
  */
+import { nestedTooDeep } from "../base/json.ts";
 import { cutBytes, groupDigits } from "../base/text.ts";
 import { MAX_RESULT_BYTES } from "../tools/bounds.ts";
 import { failed, succeeded, type ToolResult } from "../tools/tool.ts";
@@ -67,11 +68,17 @@ function cap(text: string): { readonly text: string; readonly truncated: boolean
   return { text: `${kept}\n${note}`, truncated: true };
 }
 
-/** Undefined for what cannot be written: only a value that is nested deeper than any stack. */
+/** Larger values are written without line breaks: indentation multiplies the size. */
+const MAX_INDENTED_CHARS = 8192;
+
+/** JSON text; undefined for a value that is nested deeper than any honest one. */
 function write(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value, null, 2);
+    const text = JSON.stringify(value);
+    if (nestedTooDeep(text)) return undefined;
+    return text.length <= MAX_INDENTED_CHARS ? JSON.stringify(value, null, 2) : text;
   } catch {
+    // The stack's end, before ours.
     return undefined;
   }
 }

@@ -3,6 +3,7 @@
  * references inside it, of bounded size. What cannot be repaired leaves the tool out, and only that. Refuses: validating
  * arguments (the server does).
  */
+import { nestedTooDeep } from "../base/json.ts";
 import { cutChars } from "../base/text.ts";
 import { checkReferences, type Json, resolvePointer } from "./schema-references.ts";
 
@@ -123,6 +124,16 @@ function outline(properties: ReadonlyMap<string, unknown>): ReadonlyMap<string, 
   );
 }
 
+/** Characters of a value's JSON; endless for one that is nested deeper than the stack (a `default`, an `enum`). */
+function sizeOf(value: Json): number {
+  try {
+    const text = JSON.stringify(value);
+    return nestedTooDeep(text) ? Number.POSITIVE_INFINITY : text.length;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
 /** Repairs one schema. */
 export function repairSchema(raw: unknown): SchemaResult {
   const notes: string[] = [];
@@ -137,7 +148,8 @@ export function repairSchema(raw: unknown): SchemaResult {
   const top = isObject(start) ? start : {};
   const { type } = top;
   const mayBeObject = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
-  if (!mayBeObject) return { ok: false, reason: `its input schema is of type ${JSON.stringify(type)}, not an object` };
+  if (!mayBeObject)
+    return { ok: false, reason: `its input schema is of type ${cutChars(JSON.stringify(type), 60)}, not an object` };
   const { properties, required } = shapeOf(root, top, new Set());
   const combined = COMBINERS.filter((key) => root[key] !== undefined);
   if (combined.length > 0) notes.push(`${combined.join(", ")} at the top of its schema became one object`);
@@ -154,9 +166,9 @@ export function repairSchema(raw: unknown): SchemaResult {
   });
   // What moved may have been referred to.
   const parameters = checkReferences(assemble(properties, rest)).schema;
-  if (JSON.stringify(parameters).length <= MAX_SCHEMA_CHARS) return { ok: true, parameters, renamed, notes };
+  if (sizeOf(parameters) <= MAX_SCHEMA_CHARS) return { ok: true, parameters, renamed, notes };
   const small = assemble(outline(properties), []);
-  if (JSON.stringify(small).length > MAX_SCHEMA_CHARS) return { ok: false, reason: "its input schema is too big" };
+  if (sizeOf(small) > MAX_SCHEMA_CHARS) return { ok: false, reason: "its input schema is too big" };
   return { ok: true, parameters: small, renamed, notes: [...notes, "its schema is too big and was cut to an outline"] };
 }
 

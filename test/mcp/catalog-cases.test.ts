@@ -323,6 +323,25 @@ test("M14 every kind of result is one valid, bounded tool result", () => {
   }
 });
 
+test("M07 M14 values nested without end, through a server: the good tool works, each bad thing costs itself", async () => {
+  const script = `
+    const nest = (n) => "[".repeat(n) + "]".repeat(n);
+    const say = (text) => process.stdout.write(text + "\\n");
+    for await (const line of console) {
+      const m = JSON.parse(line);
+      const answer = (result) => say('{"jsonrpc":"2.0","id":' + m.id + ',"result":' + result + "}");
+      if (m.method === "initialize") answer(JSON.stringify({ protocolVersion: m.params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "r", version: "1" } }));
+      if (m.method === "tools/list") answer('{"tools":[{"name":"bad","inputSchema":{"type":"object","properties":{"p":{"type":"string","default":' + nest(200000) + '}}}},{"name":"odd","inputSchema":' + nest(200000) + '},{"name":"good","inputSchema":{"type":"object"}}]}');
+      if (m.method === "tools/call") answer('{"structuredContent":' + (m.params.name === "good" ? "[1]" : nest(200000)) + "}");
+    }`;
+  await using fleet = await openFleet([stdioPlan("r", [process.execPath, "-e", script])]);
+  await fleet.ready();
+  expect(fleet.names()).toEqual(["mcp__r__bad", "mcp__r__good"]);
+  expect(fleet.servers.entries()[0]?.spec.parameters).toEqual({ type: "object", properties: { p: { type: "string" } } });
+  expect(await fleet.call("mcp__r__bad")).toMatchObject({ status: "failed", text: expect.stringContaining("too deep") });
+  expect(await fleet.call("mcp__r__good")).toMatchObject({ status: "ok", text: "[\n  1\n]" });
+});
+
 test("M14 through a server: 8 MB of text, odd images and a second item keep the next call working", async () => {
   const results: Record<string, unknown> = {
     big: { content: [{ type: "text", text: "x".repeat(8_000_000) }] },
