@@ -69,22 +69,32 @@ export type PlanRequest = {
   readonly trustProject: boolean;
 };
 
+/** Shorter values would black out ordinary words. */
+const MIN_SECRET_CHARS = 8;
+
+/** What one server's texts were made of. */
+type Expansion = {
+  readonly env: PlanRequest["env"];
+  readonly missing: Set<string>;
+  /** Values of variables whose names say that they are secrets. */
+  readonly secrets: Set<string>;
+};
+
 /** `${NAME}` and `${NAME:-default}`; a variable without a value and default is noted in `missing`. */
-function expand(text: string, env: PlanRequest["env"], missing: Set<string>): string {
+function expand(text: string, { env, missing, secrets }: Expansion): string {
   return text.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (_, name: string, fallback: string | undefined) => {
     const value = env[name];
-    if (value !== undefined && value !== "") return value;
+    if (value !== undefined && value !== "") {
+      if (looksSecret(name) && value.length >= MIN_SECRET_CHARS) secrets.add(value);
+      return value;
+    }
     if (fallback === undefined) missing.add(name);
     return fallback ?? "";
   });
 }
 
-function expandAll(
-  map: Readonly<Record<string, string>>,
-  env: PlanRequest["env"],
-  missing: Set<string>,
-): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, expand(value, env, missing)]));
+function expandAll(map: Readonly<Record<string, string>>, into: Expansion): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, expand(value, into)]));
 }
 
 const REFERENCE = /\$\{/;
@@ -95,7 +105,7 @@ function secretsOf(written: Readonly<Record<string, string>>, expanded: Readonly
     const secret = looksSecret(name) || /^(?:proxy-)?authorization$|cookie|api-?key|token|secret/i.test(name);
     if (!secret && !REFERENCE.test(written[name] ?? "")) return [];
     const bare = value.replace(/^(?:Bearer|Basic|Token)\s+/i, "").trim();
-    return bare.length >= 8 ? [bare] : [];
+    return bare.length >= MIN_SECRET_CHARS ? [bare] : [];
   });
 }
 
@@ -110,27 +120,27 @@ function plan(
 ): { readonly plan: ServerPlan } | { readonly missing: readonly string[] } | { readonly problem: string } {
   const { settings } = server;
   const { env, root } = request;
-  const missing = new Set<string>();
-  const grow = (text: string): string => expand(text, env, missing);
+  const into: Expansion = { env, missing: new Set(), secrets: new Set() };
+  const grow = (text: string): string => expand(text, into);
   const transport = (): StdioPlan | HttpPlan => {
     if (settings.url !== undefined) {
-      return { kind: "http", url: grow(settings.url), headers: expandAll(settings.headers, env, missing), sse: server.sse };
+      return { kind: "http", url: grow(settings.url), headers: expandAll(settings.headers, into), sse: server.sse };
     }
     const cwd = settings.cwd === undefined ? root : grow(settings.cwd);
     return {
       kind: "stdio",
       command: grow(settings.command ?? ""),
       args: settings.args.map(grow),
-      env: expandAll(settings.env, env, missing),
+      env: expandAll(settings.env, into),
       cwd: isAbsolute(cwd) ? cwd : resolve(root, cwd),
     };
   };
   const made = transport();
-  if (missing.size > 0) return { missing: [...missing] };
+  if (into.missing.size > 0) return { missing: [...into.missing] };
   if (made.kind === "http" && !/^https?:$/.test(URL.parse(made.url)?.protocol ?? "")) {
     return { problem: `"${cutChars(settings.url ?? "", 100)}" is not an http or https address` };
   }
-  const secrets = made.kind === "http" ? secretsOf(settings.headers, made.headers) : secretsOf(settings.env, made.env);
+  const declared = made.kind === "http" ? secretsOf(settings.headers, made.headers) : secretsOf(settings.env, made.env);
   return {
     plan: {
       name: settings.name,
@@ -138,7 +148,7 @@ function plan(
       timeoutMs: settings.timeoutMs,
       ...(settings.tools && { tools: settings.tools }),
       from,
-      secrets,
+      secrets: [...new Set([...declared, ...into.secrets])],
     },
   };
 }

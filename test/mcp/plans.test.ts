@@ -45,7 +45,7 @@ test("variables expand everywhere, with defaults; one that is missing skips its 
     // biome-ignore-start lint/suspicious/noTemplateCurlyInString: references in a configuration
     whole: {
       command: "${TOOL}",
-      args: ["--at=${PLACE:-here}", "$HOME"],
+      args: ["--at=${PLACE:-here}", "$HOME", "--key=${ARG_TOKEN}"],
       env: { TOKEN: "${SECRET_ONE}", PLAIN: "x" },
       cwd: "sub",
     },
@@ -57,7 +57,13 @@ test("variables expand everywhere, with defaults; one that is missing skips its 
     // biome-ignore-end lint/suspicious/noTemplateCurlyInString: references in a configuration
   };
   await using at = await place({ servers: JSON.stringify({ mcpServers: servers }) });
-  const env = { TOOL: "/bin/tool", SECRET_ONE: "first-secret", SECRET_TWO: "second-secret", HOST: "example.invalid" };
+  const env = {
+    TOOL: "/bin/tool",
+    SECRET_ONE: "first-secret",
+    SECRET_TWO: "second-secret",
+    HOST: "example.invalid",
+    ARG_TOKEN: "third-secret",
+  };
   const plans = await at.read(env, true);
   expect(states(plans)).toEqual([
     "whole ready",
@@ -71,11 +77,11 @@ test("variables expand everywhere, with defaults; one that is missing skips its 
   expect(whole?.transport).toEqual({
     kind: "stdio",
     command: "/bin/tool",
-    args: ["--at=here", "$HOME"],
+    args: ["--at=here", "$HOME", "--key=third-secret"],
     env: { TOKEN: "first-secret", PLAIN: "x" },
     cwd: at.dir.at("work", "sub"),
   });
-  expect(whole?.secrets).toEqual(["first-secret"]);
+  expect(whole?.secrets).toEqual(["first-secret", "third-secret"]);
   expect(web?.transport).toMatchObject({
     url: "https://example.invalid/mcp",
     headers: { Authorization: "Bearer second-secret" },
