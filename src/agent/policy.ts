@@ -46,30 +46,54 @@ export function wildcard(pattern: string, text: string): boolean {
   return at === pattern.length;
 }
 
-/** The texts a pattern's argument is compared with: the command line, the path, each patched path. */
-function subjects(input: Readonly<Record<string, unknown>>): string[] {
+/**
+ * Where a path as a model wrote it leads, relative to the workspace with `/` separators: as its words say, and through links
+ * where that is another place. Patterns are about places, not about spellings.
+ */
+export type PlacesOf = (path: string) => readonly string[];
+
+/** What a pattern's argument is compared with: one entry a thing the call is about, each with its spellings by place. */
+type Subject = readonly (readonly string[])[];
+
+function subjects(input: Readonly<Record<string, unknown>>, places: PlacesOf): Subject[] {
   const { argv, path, patches, url, pattern, query } = input;
-  if (Array.isArray(argv)) return [argv.map(String).join(" ")];
+  const found: Subject[] = [];
+  const add = (value: unknown): void => {
+    if (typeof value === "string") found.push(places(value).map((place) => [place, `./${place}`, `${place}/`]));
+  };
+  if (Array.isArray(argv)) found.push([[argv.map(String).join(" ")]]);
   if (Array.isArray(patches)) {
-    return patches.map((patch: unknown) =>
-      typeof patch === "object" && patch !== null && "path" in patch ? String(patch.path) : "",
-    );
+    for (const patch of patches) add(typeof patch === "object" && patch !== null && "path" in patch ? patch.path : "");
   }
-  for (const value of [path, url, query, pattern]) if (typeof value === "string") return [value];
-  return [JSON.stringify(input)];
+  add(path);
+  if (found.length > 0) return found;
+  const text = [url, query, pattern].find((value) => typeof value === "string");
+  return [[[typeof text === "string" ? text : JSON.stringify(input)]]];
 }
 
-function matches(pattern: ToolPattern, name: string, input: Readonly<Record<string, unknown>>, every: boolean): boolean {
-  if (!wildcard(pattern.name, name)) return false;
+type Call = { readonly name: string; readonly subjects: readonly Subject[] };
+
+/** A pattern that forbids matches what it meets anywhere; one that allows must cover everything, at every place it leads to. */
+function forbids(pattern: ToolPattern, call: Call): boolean {
   const { argument } = pattern;
+  if (!wildcard(pattern.name, call.name)) return false;
+  return argument === undefined || call.subjects.flat(2).some((text) => wildcard(argument, text));
+}
+
+function allows(pattern: ToolPattern, call: Call): boolean {
+  const { argument } = pattern;
+  if (!wildcard(pattern.name, call.name)) return false;
   if (argument === undefined) return true;
-  const texts = subjects(input);
-  const test = (text: string): boolean => wildcard(argument, text);
-  return every ? texts.every(test) : texts.some(test);
+  return call.subjects.every((subject) => subject.every((spellings) => spellings.some((text) => wildcard(argument, text))));
 }
 
 /** Builds the policy of a run. Deny wins over allow; `read-only` leaves reading tools only. */
-export function createPolicy(authority: Authority, allow: readonly string[], deny: readonly string[]): ToolPolicy {
+export function createPolicy(
+  authority: Authority,
+  allow: readonly string[],
+  deny: readonly string[],
+  places: PlacesOf = (path) => [path],
+): ToolPolicy {
   const allowed = allow.map(parsePattern);
   const denied = deny.map(parsePattern);
   return {
@@ -80,9 +104,11 @@ export function createPolicy(authority: Authority, allow: readonly string[], den
       return allowed.length === 0 || allowed.some((pattern) => wildcard(pattern.name, name));
     },
     refuses(name, input) {
-      const against = denied.find((pattern) => matches(pattern, name, input, false));
+      if (denied.length === 0 && allowed.length === 0) return undefined;
+      const call = { name, subjects: subjects(input, places) };
+      const against = denied.find((pattern) => forbids(pattern, call));
       if (against) return `Not allowed here: this call matches --deny-tool ${against.source}.`;
-      if (allowed.length === 0 || allowed.some((pattern) => matches(pattern, name, input, true))) return undefined;
+      if (allowed.length === 0 || allowed.some((pattern) => allows(pattern, call))) return undefined;
       return `Not allowed here: only these calls are: ${allowed.map((pattern) => pattern.source).join(", ")}.`;
     },
   };

@@ -11,7 +11,7 @@ import { ownFileProblem, writeOwnFile } from "../base/files.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact, redactValue } from "../base/redact.ts";
 import { UserError } from "../base/user-error.ts";
-import { openWorkspace, type Workspace } from "../base/workspace.ts";
+import { openWorkspace, placesOf, type Workspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { ContextEngine } from "../context/engine.ts";
@@ -38,7 +38,7 @@ import { type OpenedSession, openSession } from "./session.ts";
 import { openSkills, skillFacts, skillNotices, withSkills } from "./skills.ts";
 import { today } from "./today.ts";
 import { missingTools, toolSettings } from "./tool-settings.ts";
-import { createToolbox, type WrapTool } from "./toolbox.ts";
+import { createToolbox, demandTools, type WrapTool } from "./toolbox.ts";
 import { createTotals } from "./totals.ts";
 import { version } from "./version.ts";
 
@@ -174,7 +174,8 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
   });
   joined.hidden.values = outside.secrets;
   const authority = (): Authority => options.authority?.() ?? loaded.config.authority;
-  const policyOf = (level: Authority): ToolPolicy => createPolicy(level, flags.allowTool ?? [], flags.denyTool ?? []);
+  const places = (path: string): readonly string[] => placesOf(workspace.root, path);
+  const policyOf = (level: Authority): ToolPolicy => createPolicy(level, flags.allowTool ?? [], flags.denyTool ?? [], places);
   const policies = { "read-only": policyOf("read-only"), "workspace-write": policyOf("workspace-write") };
   const missing = missingTools(loaded, env);
   const toolbox = withSkills(
@@ -362,6 +363,8 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const reload = async (): Promise<LoadedConfig> =>
     extend(await loadConfig({ env, flags: configFlags, cwd, workspaceRoot: workspace.root }));
   const loaded = await reload();
+  demandTools("--allow-tool", flags.allowTool ?? []);
+  demandTools("--deny-tool", flags.denyTool ?? []);
   const openingSkills = openSkills({
     loaded,
     root: workspace.root,

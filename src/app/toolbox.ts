@@ -1,8 +1,10 @@
 /** The tools of one run: the built-in registry narrowed by policy, outside tools appended (seed: Tools). */
 
-import type { ToolPolicy } from "../agent/policy.ts";
+import { parsePattern, type ToolPolicy } from "../agent/policy.ts";
 import type { Toolbox, ToolEntry } from "../agent/toolbox.ts";
-import { effectOf, loadTool, toolSpecs } from "../tools/registry.ts";
+import { nearestWord } from "../base/nearest.ts";
+import { UserError } from "../base/user-error.ts";
+import { effectOf, loadTool, toolNames, toolSpecs } from "../tools/registry.ts";
 import type { Tool } from "../tools/tool.ts";
 
 /** Puts something round a built-in tool once it is loaded. */
@@ -20,6 +22,20 @@ function builtin(spec: ToolEntry["spec"], wrap: WrapTool | undefined): ToolEntry
       return wrap ? wrap(tool) : tool;
     },
   };
+}
+
+/**
+ * A misspelled `--deny-tool` would deny nothing without a word. Names of outside tools (`mcp__…`) and wildcards are not known yet.
+ * @throws UserError that names the nearest tool.
+ */
+export function demandTools(flag: string, patterns: readonly string[]): void {
+  for (const { name } of patterns.map(parsePattern)) {
+    if (/[*?]/.test(name) || name.startsWith("mcp__") || toolNames().includes(name)) continue;
+    const near = nearestWord(name, toolNames());
+    throw new UserError(
+      `${flag}: there is no tool ${name}${near ? `; did you mean ${near}?` : ""}\nThe tools are ${toolNames().join(", ")}; those of MCP servers begin with mcp__.`,
+    );
+  }
 }
 
 /**

@@ -168,6 +168,17 @@ export async function openWorkspace(cwd: string): Promise<Workspace> {
   return { root, cwd: walk.path, resolve: async (input) => prove(root, input) };
 }
 
+/**
+ * Where a path as a model wrote it leads: as its words say (`..` and `.` followed), and through links where that is another place.
+ * Relative to `root` with `/` separators; absolute where it lies outside. For comparing with patterns: proves nothing.
+ */
+export function placesOf(root: string, input: string): readonly string[] {
+  const absolute = resolve(root, input);
+  const written = segmentsBelow(root, absolute) ?? absolute;
+  const real = input.includes("\0") ? undefined : prove(root, input);
+  return real?.ok && real.relative !== written ? [written, real.relative] : [written];
+}
+
 /** Exactly the directory `root` (a real path) and what is below it: for reading in places that are not the workspace. */
 export function confineTo(root: string): Workspace {
   return { root, cwd: root, resolve: async (input) => prove(root, input) };
