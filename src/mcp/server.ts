@@ -162,9 +162,12 @@ export class Server {
       onListChanged: () => void this.#relist(),
       onClosed: () => this.#onClosed(connecting),
     });
+    const old = this.#connecting;
     this.#connecting = connecting;
     const connection = await connecting.done;
     this.#connection = connection;
+    // An expired session's streams; the call that noticed does not wait for their end.
+    void old?.end();
     return connection;
   }
 
