@@ -37,7 +37,7 @@ const all = [...topics, ["README.md", readme] as const];
 
 test("topics and README name no flag that does not exist", () => {
   const known = new Set(FLAGS.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])]));
-  const foreign = new Set(["acp", "root"]);
+  const foreign = new Set(["acp", "root", "reset"]);
   for (const [topic, whole] of all) {
     // Another program's command.
     const text = whole.replace(/\b(?:npx|bun|npm|curl|git) [^`\n|#]*/g, "");
