@@ -205,7 +205,7 @@ export class Server {
       this.#listAgain = false;
       this.#listedAt = performance.now();
       const connection = this.#connection;
-      if (!connection || this.#state !== "ready") return;
+      if (!connection || !(this.#state === "ready" || this.#state === "starting")) return;
       try {
         await this.#list(connection);
         this.#options.onChange();
