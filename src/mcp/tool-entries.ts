@@ -7,7 +7,7 @@ import type { EffectKind, Tool, ToolResult } from "../tools/tool.ts";
 import type { Diagnostic } from "../types/event.ts";
 import type { ToolSpec } from "../types/message.ts";
 import { toolName } from "./names.ts";
-import { isObject, repairSchema, restoreNames } from "./schema.ts";
+import { repairSchema, restoreNames } from "./schema.ts";
 
 const MAX_DESCRIPTION_CHARS = 4000;
 
@@ -47,10 +47,6 @@ function describe(tool: Readonly<Record<string, unknown>>): string {
   return said.length <= MAX_DESCRIPTION_CHARS ? said : `${cutChars(said, MAX_DESCRIPTION_CHARS)} [cut]`;
 }
 
-function isReadOnly(tool: Readonly<Record<string, unknown>>): boolean {
-  return isObject(tool.annotations) && tool.annotations.readOnlyHint === true;
-}
-
 function entryOf(request: EntriesRequest, tool: EntriesRequest["tools"][number]): OutsideTool | undefined {
   const { server, call, diagnose } = request;
   const say = (severity: "info" | "warning", code: string, what: string): void =>
@@ -70,7 +66,8 @@ function entryOf(request: EntriesRequest, tool: EntriesRequest["tools"][number])
     spec,
     // Whatever a server does, it does outside of what --authority read-only promises.
     effect: "net",
-    parallel: isReadOnly(tool),
+    // Alone, whatever the server says of itself (`readOnlyHint` is its word).
+    parallel: false,
     mcp: { server, tool: tool.name },
     // Lazy door: zod, with the first call.
     load: async () => (await import("./outside-tool.ts")).outsideTool(spec, run),

@@ -227,7 +227,7 @@ test("descriptions hide nothing and have an end", async () => {
   const tools = [
     { name: "a", description: `Reads${hidden} a\u200b file.\u001b[31m` },
     { name: "b", description: "d".repeat(10_000) },
-    { name: "c", title: "A title" },
+    { name: "c", title: "A title", annotations: { readOnlyHint: true } },
     { name: "d", description: 5 },
   ];
   await using fleet = await openFleet([fake({ tools })]);
@@ -235,6 +235,8 @@ test("descriptions hide nothing and have an end", async () => {
   const said = fleet.servers.entries().map((entry) => entry.spec.description);
   expect(said[0]).toBe("Reads a file.[31m");
   expect(said[1]).toHaveLength(4006);
+  // Calls through MCP run alone, and never count as reading.
+  expect(fleet.servers.entries().every((entry) => !entry.parallel && entry.effect === "net")).toBe(true);
   expect(said.slice(2)).toEqual(["A title", 'The tool "d" of an MCP server.']);
 });
 
