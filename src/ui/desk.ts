@@ -22,6 +22,9 @@ export type DeskOptions = {
   readonly onChange: () => void;
 };
 
+/** How long leaving waits for the input history to be written. */
+const HISTORY_WAIT_MS = 1000;
+
 export class Desk {
   readonly #options: DeskOptions;
   #opened: OpenedRuntime | undefined;
@@ -88,7 +91,11 @@ export class Desk {
   async close(): Promise<void> {
     this.#unsubscribe();
     await this.opened.runtime.close();
-    await this.history.settled();
+    // A state directory that does not answer must not keep the person waiting.
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, HISTORY_WAIT_MS);
+    await Promise.race([this.history.settled(), late]);
+    clearTimeout(timer);
   }
 
   #attach(opened: OpenedRuntime): void {

@@ -12,7 +12,13 @@ export function createStyle(color: boolean): Style {
 export function fit(text: string, columns: number): string {
   if (columns <= 0) return "";
   if (text.length <= columns && /^[\x20-\x7e]*$/.test(text)) return text;
-  return Bun.sliceAnsi(text, 0, columns, { ellipsis: "…" });
+  if (Bun.stringWidth(text) <= columns) return text;
+  for (let room = columns - 1; room > 0; room--) {
+    const part = Bun.sliceAnsi(text, 0, room);
+    // A wide character at the edge may be taken whole.
+    if (Bun.stringWidth(part) < columns) return `${part}…`;
+  }
+  return "…";
 }
 
 /** The space a row was broken at. */

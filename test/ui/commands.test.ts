@@ -1,0 +1,175 @@
+/** Parsing of commands, completion, approvals, the status line: the pure parts of the REPL's words. */
+import { expect, test } from "bun:test";
+import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
+import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
+import { helpLines, parseInput, SLASH_COMMANDS } from "../../src/ui/slash.ts";
+import { menuLine, statusLine } from "../../src/ui/status.ts";
+import { createStyle, fit, shortCount, shortTime, wrap } from "../../src/ui/style.ts";
+import { reflowsLines } from "../../src/ui/terminal-kind.ts";
+import { tempDir } from "../support/temp.ts";
+
+function say(typed: string): string {
+  const parsed = parseInput(typed);
+  if (parsed.kind === "text") return `text ${JSON.stringify(parsed.text)}`;
+  if (parsed.kind === "unknown") return `unknown ${parsed.name} ${parsed.near ?? "-"}`;
+  return `${parsed.command.name} ${JSON.stringify(parsed.words)}`;
+}
+
+const inputs: readonly (readonly [string, string])[] = [
+  ["/help", "help []"],
+  [":bg cancel 1", 'bg ["cancel","1"]'],
+  ["/BG", "bg []"],
+  ["/quit ", "quit []"],
+  ["//clear now", 'text "/clear now"'],
+  ["/usr/bin/env is odd", 'text "/usr/bin/env is odd"'],
+  ["/tmp/x", 'text "/tmp/x"'],
+  [":)", 'text ":)"'],
+  ["/", 'text "/"'],
+  ["/clear\nand more", 'text "/clear\\nand more"'],
+  ["/modle x", "unknown modle model"],
+  ["/zzzzzzzz", "unknown zzzzzzzz -"],
+  ["say /help", 'text "say /help"'],
+];
+for (const [typed, meaning] of inputs) test(`${JSON.stringify(typed)} is ${meaning}`, () => expect(say(typed)).toBe(meaning));
+
+test("every command is in the help, no name twice, and idle ones are marked", () => {
+  const names = SLASH_COMMANDS.map((command) => command.name);
+  expect(new Set(names).size).toBe(names.length);
+  const help = helpLines().join("\n");
+  for (const { name, when } of SLASH_COMMANDS) {
+    const line = help.split("\n").find((text) => text.startsWith(`  /${name}`)) ?? "";
+    expect(line.endsWith(" *")).toBe(when === "idle");
+  }
+  for (const name of ["help", "bg", "quit", "exit", "context", "tokens", "status", "session"])
+    expect(SLASH_COMMANDS.find((command) => command.name === name)?.when).toBe("any");
+});
+
+test("completion: what stands at the cursor", () => {
+  const at = (marked: string): string => {
+    const cursor = marked.indexOf("|");
+    const target = completionTarget(marked.replace("|", ""), cursor);
+    return target ? `${target.kind} ${target.word} ${target.before.join(" ")}`.trim() : "-";
+  };
+  expect(at("/he|")).toBe("command he");
+  expect(at(":|")).toBe("command");
+  expect(at("/model open|")).toBe("argument open model");
+  expect(at("/bg cancel |")).toBe("argument  bg cancel");
+  expect(at("look at @src/u|i")).toBe("path src/u");
+  expect(at("@|")).toBe("path");
+  expect(at("mail me@home|")).toBe("-");
+  expect(at("plain|")).toBe("-");
+  expect(at("text /he|")).toBe("-");
+});
+
+test("completion: beginnings before the rest, the longest shared beginning", () => {
+  expect(matching(["beta", "alphabet", "Bear"], "be", 10)).toEqual(["beta", "Bear", "alphabet"]);
+  expect(matching(["a", "b", "c"], "", 2)).toEqual(["a", "b"]);
+  expect(sharedPrefix(["src/keyboard.ts", "src/keys.ts"], "src/k")).toBe("src/key");
+  expect(sharedPrefix(["one", "two"], "x")).toBe("x");
+});
+
+test("completion: files below the directory, ignored and hidden ones left out, directories first", async () => {
+  await using place = await tempDir({
+    "a.ts": "",
+    "src/b.ts": "",
+    "src/deep/c.ts": "",
+    "out/d.ts": "",
+    ".hidden/e.ts": "",
+    ".gitignore": "out\n",
+  });
+  const paths = await workspacePaths(place.path, "", new AbortController().signal);
+  expect(paths).toEqual(["a.ts", "src/", "src/b.ts", "src/deep/", "src/deep/c.ts"]);
+});
+
+const shell = (...argv: string[]) => ({ argv });
+
+test("approvals: what 'always' covers is what it says", () => {
+  const git = allowanceFor("run_shell", shell("git", "status", "-s"));
+  expect(describeAllowance(git)).toBe("git status …");
+  expect(covers(git, "run_shell", shell("git", "status"))).toBe(true);
+  expect(covers(git, "run_shell", shell("git", "push"))).toBe(false);
+  expect(covers(git, "background_process", shell("git", "status"))).toBe(false);
+  // A word is a word: `git statusx` is another command.
+  expect(covers(git, "run_shell", shell("git", "statusx"))).toBe(false);
+  expect(covers(git, "run_shell", { argv: [] })).toBe(false);
+});
+
+test("approvals: what can run anything is allowed word for word only", () => {
+  for (const argv of [
+    ["sh", "-c", "echo a"],
+    ["/bin/bash", "-c", "x"],
+    ["python3.12", "x.py"],
+    ["npm", "run", "build"],
+    ["env", "A=1", "x"],
+    ["sudo", "ls"],
+    ["git", "-c", "core.pager=x", "log"],
+    ["xargs", "rm"],
+    ["rm", "a"],
+  ]) {
+    const allowance = allowanceFor("run_shell", shell(...argv));
+    expect(allowance.exact).toBe(true);
+    expect(covers(allowance, "run_shell", shell(...argv))).toBe(true);
+    expect(covers(allowance, "run_shell", shell(...argv, "more"))).toBe(false);
+    expect(covers(allowance, "run_shell", shell(...argv.slice(0, -1)))).toBe(false);
+  }
+});
+
+test("approvals: other tools by name; the file is bound to the project and survives nonsense", async () => {
+  await using place = await tempDir();
+  const file = place.at("approvals.json");
+  const here = openApprovals(file, "/here");
+  await here.forProject(allowanceFor("write_patch", { path: "a" }));
+  here.forSession(allowanceFor("run_shell", shell("ls")));
+  expect(here.allows("run_shell", shell("ls", "-l"))).toBe(true);
+  expect(openApprovals(file, "/here").allows("write_patch", { path: "b" })).toBe(true);
+  expect(openApprovals(file, "/here").allows("run_shell", shell("ls"))).toBe(false);
+  expect(openApprovals(file, "/there").allows("write_patch", { path: "a" })).toBe(false);
+  await place.write({
+    "approvals.json": '{"allowed":[{"project":"/here","tool":"run_shell","prefix":[]},7,{"project":"/here"}]}',
+  });
+  expect(openApprovals(file, "/here").allows("run_shell", shell("ls"))).toBe(false);
+  await place.write({ "approvals.json": "not json" });
+  expect(openApprovals(file, "/here").allows("run_shell", shell("ls"))).toBe(false);
+});
+
+test("status and menu fit any width", () => {
+  const style = createStyle(false);
+  const facts = {
+    model: "provider/a-model-with-a-long-name",
+    activity: "working",
+    elapsedMs: 65_000,
+    usage: { inputTokens: 123_456, outputTokens: 7890, costUsd: 0.0123 },
+    contextLeft: 0.87,
+    target: "steering" as const,
+    background: 2,
+    hint: undefined,
+  };
+  for (let columns = 1; columns < 140; columns++) {
+    for (const line of [
+      statusLine(facts, columns, style),
+      statusLine({ ...facts, activity: undefined }, columns, style),
+      statusLine({ ...facts, hint: "Ctrl+C again to quit" }, columns, style),
+      menuLine(["one", "日本語", "three"], 1, columns, style),
+    ])
+      expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns);
+  }
+  expect(statusLine(facts, 139, style)).toBe(
+    "⠋ working 1 min 5 s · Enter: steering · 87% context left · 123k in 7.9k out · $0.0123 · 2 in background · Esc cancels",
+  );
+});
+
+test("short forms", () => {
+  expect([0, 999, 1500, 59_999, 61_000].map(shortTime)).toEqual(["0 ms", "999 ms", "1.5 s", "59 s", "1 min 1 s"]);
+  expect([999, 1200, 34_000, 1_300_000].map(shortCount)).toEqual(["999", "1.2k", "34k", "1.3M"]);
+  expect(fit("日本語日本語", 7)).toBe("日本語…");
+  expect(fit("abc", 0)).toBe("");
+  expect(wrap("one two three", 7)).toEqual(["one two", "three"]);
+});
+
+test("which terminals wrap anew", () => {
+  expect(reflowsLines({ TERM: "xterm-256color" })).toBe(false);
+  expect(reflowsLines({ TERM: "xterm-256color", XTERM_VERSION: "XTerm(390)" })).toBe(false);
+  expect(reflowsLines({ TERM: "tmux-256color" })).toBe(true);
+  expect(reflowsLines({ TERM: "screen-256color", TMUX: "/tmp/x" })).toBe(true);
+  expect(reflowsLines({ TERM: "xterm-256color", VTE_VERSION: "7600" })).toBe(true);
+});
