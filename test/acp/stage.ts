@@ -77,6 +77,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       : readFileSync(path, "utf8")
           .trimEnd()
           .split("\n")
+          // The agent may just have made the file.
+          .filter((line) => line !== "")
           .map((line) => JSON.parse(line));
   const stage: Stage = {
     opened,

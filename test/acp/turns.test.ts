@@ -460,6 +460,7 @@ test("tool calls, thoughts, plans and cost become events; a session of tools can
       ["update", { sessionUpdate: "tool_call", toolCallId: "c3", title: "Never ends" }],
       ["update", { sessionUpdate: "usage_update", used: 1, size: 2, cost: { amount: 0.25, currency: "USD" } }],
       ["update", { sessionUpdate: "something_new", what: 1 }],
+      ["stray", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "not ours" } }],
       ["update", { sessionUpdate: "tool_call" }],
       ["update", {}],
     ]),

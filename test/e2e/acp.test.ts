@@ -267,6 +267,10 @@ test("stdout of acp serve is protocol under load and on errors; stderr has the r
     .map((message) => message as { params?: { update?: { sessionUpdate: string; content: { text: string } } } })
     .flatMap(({ params }) => (params?.update?.sessionUpdate === "agent_message_chunk" ? [params.update.content.text] : []));
   expect(said.join("")).toBe(words.join(""));
+  // Nothing of a turn comes after the answer to its prompt.
+  const lines = result.stdout.split("\n");
+  const last = lines.findLastIndex((line) => line.includes("agent_message_chunk"));
+  expect(lines.findIndex((line) => line.includes('"id":6'))).toBeGreaterThan(last);
   // What the project's untrusted file would have had is said where a person looks.
   expect(result.stderr).toContain("config.toml");
 }, 25_000);
