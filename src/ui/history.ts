@@ -2,6 +2,8 @@
  * Input history (repl.md): 1,000 entries, newest last, in the state directory, readable by nobody else. Several programs
  * may add to it at once. Refuses: entries of more than 32 KiB (a paste is in the session log).
  */
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import { updatePrivateFile } from "../config/private-file.ts";
 import { type FileRead, readSettingsFile } from "../config/settings-file.ts";
 
@@ -63,10 +65,13 @@ export function withEntry(entries: readonly string[], text: string): readonly st
  * @param clean takes secrets out before anything is written
  */
 export function openHistory(
-  path: string | undefined,
+  wanted: string | undefined,
   clean: (text: string) => string,
   onFailure: (message: string) => void,
 ): History {
+  // A file in the place of the directory would look like somebody else's lock.
+  const inTheWay = wanted !== undefined && statSync(dirname(wanted), { throwIfNoEntry: false })?.isDirectory() === false;
+  const path = inTheWay ? undefined : wanted;
   let entries: readonly string[] = path === undefined ? [] : entriesOf(readSettingsFile(path)).slice(-MAX_ENTRIES);
   let writing = Promise.resolve();
   let failed = false;
@@ -79,7 +84,7 @@ export function openHistory(
       const safe = clean(text);
       if (path === undefined || failed || withEntry([], safe).length === 0) return;
       writing = writing
-        .then(() => updatePrivateFile(path, (read) => formatHistory(withEntry(entriesOf(read), safe))))
+        .then(() => (failed ? undefined : updatePrivateFile(path, (read) => formatHistory(withEntry(entriesOf(read), safe)))))
         .catch((error: unknown) => {
           failed = true;
           onFailure(`input history is not kept: ${error instanceof Error ? error.message : String(error)}`);

@@ -2,7 +2,7 @@
  * Piped input as part of a prompt (cli.md, Print mode). Never waits without a bound unless asked to, never cuts.
  * Refuses: keys of a terminal (keyboard.ts).
  */
-import { fstatSync } from "node:fs";
+import { fstatSync, statSync } from "node:fs";
 import { monotonicClock } from "../base/clock.ts";
 import { UserError } from "../base/user-error.ts";
 import { isTerminal } from "./output.ts";
@@ -23,13 +23,18 @@ export type StdinResult = {
   readonly notice?: string;
 };
 
-export type StdinKind = "terminal" | "closed" | "file" | "directory" | "stream";
+export type StdinKind = "terminal" | "closed" | "empty" | "file" | "directory" | "stream";
+
+function nullDevice(): number | undefined {
+  return statSync("/dev/null", { throwIfNoEntry: false })?.rdev;
+}
 
 /** What descriptor 0 is, without reading from it. */
 export function stdinKind(): StdinKind {
   if (isTerminal(0)) return "terminal";
   try {
     const found = fstatSync(0);
+    if (found.isCharacterDevice() && found.rdev === nullDevice()) return "empty";
     return found.isFile() ? "file" : found.isDirectory() ? "directory" : "stream";
   } catch {
     return "closed";
@@ -98,7 +103,8 @@ export async function readStdin(request: StdinRequest): Promise<StdinResult> {
   if (request.mode === "ignore") return {};
   const kind = stdinKind();
   if (kind === "terminal" && request.mode !== "require") return {};
-  if (kind === "closed") return {};
+  // The null device has nothing to say; opening a stream on it would cost a start two milliseconds.
+  if (kind === "closed" || kind === "empty") return {};
   if (kind === "directory") throw new UserError(`stdin is a directory: ${ADVICE}`);
   try {
     return await readKind(request, kind);

@@ -79,7 +79,11 @@ test("the file: 0600, secrets out, two programs do not lose each other's entries
 });
 
 test("a file that cannot be written is told once; one that is nonsense is an empty history", async () => {
-  await using place = await tempDir({ "state/history/in-the-way": "", broken: "" });
+  await using place = await tempDir({ "state/history/in-the-way": "", broken: "", file: "" });
+  const nowhere = openHistory(place.at("file", "history"), keep, fail);
+  nowhere.add("a");
+  await nowhere.settled();
+  expect(nowhere.entries).toEqual(["a"]);
   const told: string[] = [];
   const history = openHistory(place.at("state", "history"), keep, (message) => told.push(message));
   history.add("a");
