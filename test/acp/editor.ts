@@ -26,6 +26,8 @@ export type EditorOptions = {
   readonly permission?: (title: string) => string | Promise<string>;
   readonly readText?: (path: string) => string;
   readonly writeText?: (path: string, content: string) => void;
+  /** Awaited before each write of the server: a slow reader. */
+  readonly pace?: () => Promise<void> | undefined;
   /** Answers of the terminal it lends. */
   readonly terminal?: { readonly output: string; readonly exit: Promise<number>; readonly calls: string[] };
 };
@@ -63,6 +65,7 @@ export async function openEditor(options: EditorOptions): Promise<TestEditor> {
   const serving = serveAcp({
     input: toServer.readable,
     write: async (bytes) => {
+      await options.pace?.();
       written.push(bytes);
       await out.write(bytes);
     },

@@ -80,6 +80,33 @@ test("text, thoughts, tool calls with kind, place and diff arrive in order, befo
   expectProtocolOnly(editor.wire());
 });
 
+test("a slow reader gets everything in order: the answer to the prompt is the last of its turn", async () => {
+  const gate = Promise.withResolvers<void>();
+  let slow = false;
+  await using editor = await openEditor({
+    script: [
+      { text: ["first ", ...Array.from({ length: 500 }, (_, index) => `${index} `), "last"], hold: { gate: "rest", at: 2 } },
+    ],
+    pace: () => (slow ? gate.promise : undefined),
+  });
+  const id = await editor.open();
+  const turn = editor.prompt(id, "talk");
+  await editor.update((update) => update.sessionUpdate === "agent_message_chunk");
+  slow = true;
+  editor.model.server.release("rest");
+  while (!editor.events.some((event) => event.type === "turn_finished")) await Bun.sleep(1);
+  // Time in which a hasty answer would have been written.
+  await Bun.sleep(20);
+  slow = false;
+  gate.resolve();
+  expect(await turn).toEqual({ stopReason: "end_turn" });
+  const lines = editor.wire().trimEnd().split("\n");
+  expect(lines.findIndex((line) => line.includes("end_turn"))).toBe(lines.length - 1);
+  expect(editor.text()).toEndWith("498 499 last");
+  // Text that waited was joined.
+  expect(lines.length).toBeLessThan(20);
+});
+
 test("a failed call is failed, a failed turn is an error with its class, a refusal and a cut answer are stop reasons", async () => {
   await using editor = await openEditor({
     env: { THNDRS_RETRY_MAX_TRIES: "1" },
