@@ -1,6 +1,7 @@
 /** What leaves for the server: strict whatever the history holds, and byte for byte an extension of the request before. */
 import { describe, expect, test } from "bun:test";
 import type { ProviderRequest } from "../../src/provider/provider.ts";
+import { bodyWithList } from "../../src/provider/wire-text.ts";
 import type { Message, ToolSpec } from "../../src/types/message.ts";
 import { startLoopback, wireFrames } from "../support/loopback.ts";
 import type { Answer } from "../support/wire/answer.ts";
@@ -431,4 +432,14 @@ test("the prefix check itself sees a change, a reordering and a list that is not
   expect(prefixBreaks([a, '{"model":"m","messages":[2,1]}'])[0]).toContain("request 2 differs from byte 25");
   expect(prefixBreaks([b, a])).toHaveLength(1);
   expect(prefixBreaks(['{"messages":[1],"model":"m"}', b])[0]).toContain("not the last member");
+});
+
+test("P20 half a surrogate pair in a tool's schema is mended, ordinary text beside it is not touched", () => {
+  const head = { model: "m", tools: [{ name: "t", description: "half \ud82d, a path C:\\udata, 🌲" }] };
+  const body = JSON.parse(bodyWithList(head, "messages", ['{"role":"user"}']));
+  expect(body).toEqual({
+    model: "m",
+    tools: [{ name: "t", description: "half \ufffd, a path C:\\udata, 🌲" }],
+    messages: [{ role: "user" }],
+  });
 });
