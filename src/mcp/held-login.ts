@@ -33,7 +33,8 @@ async function renew(server: string, login: Login, store: LoginStore): Promise<L
       ...(resource !== undefined && { resource }),
     });
     const renewed: Login = { ...login, tokens: { ...tokens, ...fresh } };
-    await store.store(loginName(server), JSON.stringify(renewed));
+    // A token that cannot be kept is good for this run all the same.
+    await store.store(loginName(server), JSON.stringify(renewed)).catch(() => undefined);
     return renewed;
   } catch (error) {
     throw new LoginNeeded(`the login of ${server} could not be renewed`, { cause: error });

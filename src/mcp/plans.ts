@@ -170,9 +170,16 @@ export function serverFilePath(root: string): string {
   return join(root, ".mcp.json");
 }
 
+/** A stranger's file: its names are shown only where they are plain words, because diagnostics reach the model, too. */
+const PLAIN_NAME = /^[A-Za-z0-9_.-]{1,40}$/;
+const MAX_SHOWN = 10;
+
 function sayUntrusted(path: string, state: TrustState, names: readonly string[]): Diagnostic {
   const why = state === "changed" ? "has changed since it was trusted" : "is not trusted";
-  const what = names.length === 0 ? "" : `; ignored: MCP servers ${names.join(", ")}`;
+  const shown = names.filter((name) => PLAIN_NAME.test(name)).slice(0, MAX_SHOWN);
+  const more = names.length - shown.length;
+  const list = [...shown, ...(more > 0 ? [`${more}${shown.length > 0 ? " more" : ""}`] : [])].join(", ");
+  const what = names.length === 0 ? "" : `; ignored: MCP servers ${list}`;
   const message = `${path} ${why}${what} (read it, then run "thndrs trust"; --trust-project trusts it for one run)`;
   return { severity: "warning", code: "mcp.untrusted", message, path };
 }
@@ -196,7 +203,13 @@ async function readServerFile(
   const state = request.trustProject ? "trusted" : await openTrust(request.loaded.homes.config).state(path, read.bytes);
   const parsed = parseServerFile(path, read.bytes);
   if (state !== "trusted") {
-    diagnostics.push(sayUntrusted(path, state, parsed.servers.map((server) => server.settings.name).slice(0, 20)));
+    diagnostics.push(
+      sayUntrusted(
+        path,
+        state,
+        parsed.servers.map((server) => server.settings.name),
+      ),
+    );
     return { servers: parsed.servers, trusted: false };
   }
   diagnostics.push(...parsed.diagnostics);
