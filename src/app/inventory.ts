@@ -91,7 +91,7 @@ export function selfKnowledge(facts: RunFacts): string {
         path: source.path,
         scope: source.scope,
         state: source.state,
-        hash: source.contentHash,
+        ...(source.contentHash !== "" && { hash: source.contentHash }),
         truncated: source.truncated,
         bytes: source.byteCount,
       }),

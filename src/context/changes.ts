@@ -3,6 +3,7 @@
  * Refuses: reading directories itself (resolve.ts), wording for the model (format.ts).
  */
 import { lstat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import type { ContextOptions } from "./contract.ts";
 import { describe, type Wanted } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";
@@ -228,9 +229,11 @@ export class ChangeFinder {
 
   async #recordedNested(path: string, hash: string): Promise<Changes> {
     const { root, settings } = this.#options;
+    const directory = dirname(path);
+    const name = basename(path).toLowerCase();
+    // Links and pinned files come by their own ways.
+    if (!settings.filenames.some((known) => known.toLowerCase() === name)) return { wanted: [], notes: [] };
     const file: OnDisk | { kind: string } = await loadFile(path, (real) => isInside(root, real));
-    const directory = path.slice(0, path.lastIndexOf("/")) || "/";
-    const known = settings.filenames.some((name) => name.toLowerCase() === path.slice(directory.length + 1).toLowerCase());
     if (!isOnDisk(file)) {
       this.tell("removed", { path }, " since the recorded run");
       const info = {
@@ -246,7 +249,7 @@ export class ChangeFinder {
       return { wanted: [], notes: [{ info, status: "removed" }] };
     }
     // Only what discovery itself would deliver: a log is no authority to read any file it names.
-    const found = known ? await this.#resolver.directory(directory) : undefined;
+    const found = await this.#resolver.directory(directory);
     if (found?.entry.path !== file.path) return { wanted: [], notes: [] };
     describe(found.entry, found.file);
     const changed = file.contentHash !== hash;

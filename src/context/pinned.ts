@@ -45,7 +45,8 @@ export class PinnedFiles {
         ? await loadFile(real, (target) => isInside(this.#options.root, target))
         : ({ kind: "refused", message: "it is a link that leads outside" } as const);
       if (file.kind === "text" || file.kind === "large") await this.#there(file, found);
-      else if (file.kind === "refused") this.#refused(real, file.message);
+      // Where a link leads out, what it leads to is not named either.
+      else if (file.kind === "refused") this.#refused(isInside(this.#options.root, real) ? real : path, file.message);
       else this.#gone(real, file.kind === "empty" ? "it is empty now" : "it is gone from disk", found);
     }
     return found;

@@ -108,7 +108,12 @@ test("a pinned file that becomes a link out of the workspace keeps its last good
   unlinkSync(b.at("api/notes.md"));
   symlinkSync(b.dir.at("secret.txt"), b.at("api/notes.md"));
   expect((await b.engine.turn("")).text).toBe("");
-  expect(b.codes().includes("context_changed")).toBe(false);
+  expect(b.codes()).toEqual(["context_skipped"]);
+  expect(JSON.stringify([b.diagnostics, b.engine.sources()])).not.toContain("secret");
+  expect(states(b)["repo/api/notes.md"]).toBe("visible");
+  const again = await b.engine.compacted([]);
+  expect(again.text).toContain("NOTES-1");
+  expect(again.text).not.toContain("SECRET");
 });
 
 test("pins outside the workspace are refused; unpinning ends both meanings; a pin that was read whole is not sent beside it", async () => {
