@@ -201,6 +201,30 @@ function openAgent(name: string, request: ModelRequest): ChosenModel {
   };
 }
 
+/** @throws UserError when no request can be sent there; a password in what was set is not shown. */
+function demandAddress({ name, baseUrl }: ProviderSettings): void {
+  const where = `set ${name.toUpperCase().replaceAll("-", "_")}_BASE_URL, or base_url under [providers.${name}]`;
+  if (baseUrl === undefined) throw new UserError(`provider ${name} has no base URL: ${where}`);
+  if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return;
+  const shown = baseUrl.includes("@") ? "" : ` ("${baseUrl}")`;
+  throw new UserError(`provider ${name} has a base URL that is no http(s) address${shown}: ${where}`);
+}
+
+/** @throws UserError for a key or a header that no request can carry: a line break in the middle, a typographic character. */
+function demandHeaders({ name, apiKeyEnv, headers }: ProviderSettings, apiKey: string | undefined): void {
+  const fits = (value: string): boolean => /^[\t\x20-\x7e]*$/.test(value);
+  if (apiKey !== undefined && !fits(apiKey)) {
+    const from = apiKeyEnv === undefined ? "" : ` (from $${apiKeyEnv}, or stored by "thndrs login ${name}")`;
+    throw new UserError(
+      `the key of ${name}${from} holds characters no key has, such as a line break or an ellipsis: copy it anew`,
+    );
+  }
+  for (const [header, value] of Object.entries(headers ?? {})) {
+    if (/^[\w!#$%&'*+.^`|~-]+$/.test(header) && fits(value)) continue;
+    throw new UserError(`provider ${name}: the header ${JSON.stringify(header)} holds characters HTTP does not allow`);
+  }
+}
+
 /** @throws UserError (exit 2) when no model, no key or no base URL can be found; it says what was looked for. */
 export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   if (request.replayFile !== undefined) return openReplay(request.replayFile, request);
@@ -211,22 +235,19 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   const choice = await chooseFrom(providers, request);
   if ("replay" in choice) return openReplay(choice.replay, request);
   const { settings, id } = choice;
-  if (settings.baseUrl === undefined) {
-    const variable = `${settings.name.toUpperCase().replaceAll("-", "_")}_BASE_URL`;
-    throw new UserError(
-      `provider ${settings.name} has no base URL: set ${variable}, or base_url under [providers.${settings.name}]`,
-    );
-  }
+  demandAddress(settings);
   const info = modelInfo(settings.name, id, config.models);
   if (request.maxCost !== undefined && !info.price) {
     throw new UserError(
       `--max-cost needs a price, and none is known for ${settings.name}/${id}: set one under [models."${settings.name}/${id}"] price = { input = …, output = … } (US dollars per million tokens)`,
     );
   }
+  const apiKey = await keyOf(settings, request);
+  demandHeaders(settings, apiKey);
   const capture = await captured(request);
   const provider = createProvider(settings, {
     ...(capture.fetch && { fetch: capture.fetch }),
-    apiKey: await keyOf(settings, request),
+    apiKey,
     userAgent: `thndrs/${version}`,
     stallTimeoutMs: config.stallTimeoutMs,
     retry: config.retry,

@@ -135,7 +135,7 @@ async function project(context: CommandContext, place: SessionPlace, wanted: str
     tally,
     signal,
   });
-  if (flags.output !== undefined) await saveChunks(context, flags.output, chunks);
+  if (flags.output !== undefined && flags.output !== "-") await saveChunks(context, flags.output, chunks);
   else {
     for await (const chunk of chunks) {
       if (output.stdout.broken !== undefined) return EXIT.ok;
