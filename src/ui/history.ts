@@ -9,6 +9,8 @@ import { type FileRead, readSettingsFile } from "../config/settings-file.ts";
 
 export const MAX_ENTRIES = 1000;
 const MAX_ENTRY_CHARS = 32 * 1024;
+/** Characters of all entries in memory. */
+const MAX_HELD_CHARS = 8 * 1024 * 1024;
 /** UTF-8 bytes of the whole file. */
 const MAX_BYTES = 768 * 1024;
 
@@ -54,14 +56,22 @@ function entriesOf(read: FileRead): string[] {
 }
 
 /** With `text` as the newest entry; an equal neighbour is not repeated. */
-export function withEntry(entries: readonly string[], text: string): readonly string[] {
-  if (text.trim() === "" || text.length > MAX_ENTRY_CHARS || entries.at(-1) === text) return entries;
+export function withEntry(entries: readonly string[], text: string, maxChars = MAX_ENTRY_CHARS): readonly string[] {
+  if (text.trim() === "" || text.length > maxChars || entries.at(-1) === text) return entries;
   return [...entries, text].slice(-MAX_ENTRIES);
+}
+
+/** The newest entries that together are no longer than what may be held in memory. */
+function bounded(entries: readonly string[]): readonly string[] {
+  let chars = 0;
+  let from = entries.length;
+  while (from > 0 && chars <= MAX_HELD_CHARS) chars += entries[--from]?.length ?? 0;
+  return entries.slice(chars > MAX_HELD_CHARS ? from + 1 : from);
 }
 
 /**
  * Opens the history; an unreadable file is an empty history.
- * @param path undefined when there is no home: then it lasts as long as the program
+ * @param wanted undefined when there is no home: then it lasts as long as the program
  * @param clean takes secrets out before anything is written
  */
 export function openHistory(
@@ -80,7 +90,8 @@ export function openHistory(
       return entries;
     },
     add(text) {
-      entries = withEntry(entries, text);
+      // A large paste can be had back while the program runs; the file does not keep it.
+      entries = bounded(withEntry(entries, text, MAX_HELD_CHARS));
       const safe = clean(text);
       if (path === undefined || failed || withEntry([], safe).length === 0) return;
       writing = writing

@@ -35,6 +35,8 @@ const REPORT_KEYS = "\x1b[>1u";
 const REPORT_NO_KEYS = "\x1b[<u";
 /** How long a stop signal may take to arrive. */
 const STOP_MS = 50;
+/** What is read this soon was typed before raw mode: the terminal has made line feeds of its Enter keys. */
+const TYPED_AHEAD_MS = 30;
 
 class TerminalKeyboard implements Keyboard {
   readonly #options: KeyboardOptions;
@@ -42,6 +44,7 @@ class TerminalKeyboard implements Keyboard {
   #text = new TextDecoder();
   #cancelIdle: (() => void) | undefined;
   #reading = false;
+  #opened = 0;
   #reportsKeys = false;
   #closed = false;
 
@@ -56,6 +59,7 @@ class TerminalKeyboard implements Keyboard {
   open(): void {
     if (this.#closed || this.#reading) return;
     this.#reading = true;
+    this.#opened = monotonicClock.now();
     this.#decoder = createKeyDecoder();
     this.#text = new TextDecoder();
     process.stdin.setRawMode(true);
@@ -123,7 +127,9 @@ class TerminalKeyboard implements Keyboard {
   };
 
   readonly #onData = (data: Buffer): void => {
-    this.#deliver(this.#decoder.push(this.#text.decode(data, { stream: true })));
+    const text = this.#text.decode(data, { stream: true });
+    const ahead = monotonicClock.now() - this.#opened < TYPED_AHEAD_MS;
+    this.#deliver(this.#decoder.push(ahead ? text.replaceAll("\n", "\r") : text));
   };
 
   #deliver(events: readonly KeyEvent[]): void {

@@ -170,6 +170,7 @@ export class Repl {
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       if (signal.aborted) onAbort();
+      this.#stream.onBroken(() => this.quit(EXIT.sighup));
       this.#keyboard.open();
       this.#live.refresh();
       this.#ready = this.#desk.introduce(first.resume !== undefined);

@@ -96,6 +96,25 @@ for (const [signal, message] of [
   });
 }
 
+test("L03 the terminal is restored after SIGTERM while a question waits", async () => {
+  await using stage = await startRepl([asleep], { env: { THNDRS_APPROVAL: "shell" } });
+  const { terminal } = stage;
+  terminal.write("go\r");
+  await terminal.waitFor("Allow run_shell: sleep 60");
+  terminal.signal("SIGTERM");
+  const result = await terminal.exited;
+  expect(result.code).toBe(143);
+  expect(result.leftovers).toEqual([]);
+  expectRestored(terminal);
+});
+
+test("what is typed before the program is ready is not lost", async () => {
+  await using stage = await startRepl([{ text: "typed ahead, answered" }], { ready: false });
+  stage.terminal.write("hello\r");
+  await stage.terminal.waitFor("typed ahead, answered");
+  expect(stage.userTexts(1)).toEqual(["hello"]);
+});
+
 test("L03 the window is closed: the program ends and leaves nothing behind", async () => {
   await using stage = await startRepl([asleep]);
   const { terminal } = stage;
