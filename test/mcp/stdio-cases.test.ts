@@ -135,11 +135,13 @@ test("M04 death in a call is a tool error at once; the next call finds a new ser
 });
 
 test("M04 a server that died between calls is started again, but not for ever", async () => {
-  await using fleet = await openFleet([fake({ tools: [{ name: "environment" }, { name: "echo" }] })]);
+  const word = mark();
+  const argv = [...fakeCommand({ tools: [{ name: "echo" }] }), word];
+  await using fleet = await openFleet([stdioPlan("fake", argv)]);
   await fleet.ready();
   for (let round = 0; round < 4; round++) {
-    const pid = await pidOf(fleet);
-    if (pid === undefined) break;
+    if ((await fleet.call("mcp__fake__echo")).status !== "ok") break;
+    const [pid = 0] = runningWith(word);
     process.kill(pid, "SIGKILL");
     await until(() => fleet.servers.status()[0]?.state === "ended");
   }
@@ -147,13 +149,6 @@ test("M04 a server that died between calls is started again, but not for ever", 
   expect(last.status).toBe("failed");
   expect(last.text).toContain("restarted 3 times");
 });
-
-async function pidOf(fleet: Awaited<ReturnType<typeof openFleet>>): Promise<number | undefined> {
-  const result = await fleet.call("mcp__fake__environment");
-  if (result.status !== "ok") return undefined;
-  const [pid] = runningWith(FAKE);
-  return pid;
-}
 
 test("M04 a call without an answer ends at the server's limit, and cancel is sent", async () => {
   await using dir = await tempDir();
