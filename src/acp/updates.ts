@@ -37,8 +37,10 @@ type Call = {
 export type Answer = {
   /** Everything said, with a blank line where tools ran in between. */
   readonly all: string;
-  /** What was said after the last tool call. */
+  /** The last that was said: after the last tool call, or before it when nothing came after. */
   readonly last: string;
+  /** Of `last`, what no `assistant_finished` has been emitted for yet. */
+  readonly open: string;
 };
 
 function cleanName(name: string): string {
@@ -127,7 +129,8 @@ export class AgentUpdates {
   #answer(): Answer {
     const last = this.#text.join("");
     const all = [...this.#segments, last].filter((segment) => segment.trim() !== "").join("\n\n");
-    return { all, last: last.trim() === "" ? (this.#segments.at(-1) ?? "") : last };
+    const silent = last.trim() === "";
+    return { all, last: silent ? (this.#segments.at(-1) ?? "") : last, open: silent ? "" : last };
   }
 
   #say(words: string, messageId: string | undefined): void {

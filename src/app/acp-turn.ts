@@ -91,41 +91,47 @@ class AcpAgent implements AcpTurns {
     this.#lastTurn = context.turnId;
     for (let requests = 0; ; ) {
       const stop = context.signal.aborted ? undefined : context.limit(requests);
-      if (stop) return this.#fail(context, stop, "limit", "", requests);
+      if (stop) return this.#fail(context, stop, "limit", undefined, requests);
       texts = [...texts, ...context.takeSteering()];
       requests += 1;
       context.emit({ type: "request_started", turnId: context.turnId, request: requests });
       const end = await this.#prompt(texts, context);
       if (end.kind === "cancelled") return this.#cancelled(context, end.answer, requests);
-      if (end.kind === "failed") return this.#fail(context, end.stop, "failed", end.answer?.last ?? "", requests);
+      if (end.kind === "failed") return this.#fail(context, end.stop, "failed", end.answer, requests);
       const { last } = end.answer;
       if (last.trim() === "") {
-        return this.#fail(context, { class: "empty_answer", message: "the agent gave no answer" }, "failed", "", requests);
+        return this.#fail(context, { class: "empty_answer", message: "the agent gave no answer" }, "failed", undefined, requests);
       }
       const steering = context.takeSteering();
       const wrong = steering.length === 0 ? context.checkFinal?.(last) : undefined;
       const final = steering.length === 0 && wrong === undefined;
       context.messages.push({ role: "assistant", text: end.answer.all, calls: [] });
-      context.emit({ type: "assistant_finished", turnId: context.turnId, text: last, calls: [], final });
+      context.emit({ type: "assistant_finished", turnId: context.turnId, text: end.answer.open, calls: [], final });
       if (final) return { status: "ok", text: last, requests };
       if (wrong !== undefined && repaired) {
         const message = `the answer does not fit the output schema: ${wrong}`;
-        return this.#fail(context, { class: "invalid_output", message }, "failed", last, requests);
+        return this.#fail(context, { class: "invalid_output", message }, "failed", { all: "", last, open: "" }, requests);
       }
       repaired ||= wrong !== undefined;
       texts = wrong === undefined ? steering : [REPAIR(wrong)];
     }
   }
 
-  #fail(context: TurnContext, stop: Stop, status: TurnOutcome["status"], text: string, requests: number): TurnOutcome {
-    this.#keepPartial(context, text);
+  #fail(
+    context: TurnContext,
+    stop: Stop,
+    status: TurnOutcome["status"],
+    answer: Answer | undefined,
+    requests: number,
+  ): TurnOutcome {
+    this.#keepPartial(context, answer);
     context.emit({ type: "failed", turnId: context.turnId, error: stop.message, failure: stop.class });
-    return { status, text, error: stop, requests };
+    return { status, text: answer?.last ?? "", error: stop, requests };
   }
 
   #cancelled(context: TurnContext, answer: Answer | undefined, requests: number): TurnOutcome {
     const text = answer?.last ?? "";
-    this.#keepPartial(context, text);
+    this.#keepPartial(context, answer);
     const reason = typeof context.signal.reason === "string" ? context.signal.reason : "user";
     context.emit({ type: "cancelled", turnId: context.turnId, reason });
     if (reason === "timeout") {
@@ -134,10 +140,11 @@ class AcpAgent implements AcpTurns {
     return { status: "cancelled", text, error: { class: "cancelled", message: `cancelled (${reason})` }, requests };
   }
 
-  #keepPartial({ turnId, messages, emit }: TurnContext, text: string): void {
-    if (text.trim() === "") return;
-    messages.push({ role: "assistant", text, calls: [] });
-    emit({ type: "assistant_finished", turnId, text, calls: [], final: false, partial: true });
+  #keepPartial({ turnId, messages, emit }: TurnContext, answer: Answer | undefined): void {
+    if (!answer || answer.all === "") return;
+    messages.push({ role: "assistant", text: answer.all, calls: [] });
+    if (answer.open !== "")
+      emit({ type: "assistant_finished", turnId, text: answer.open, calls: [], final: false, partial: true });
   }
 
   async #prompt(texts: readonly string[], context: TurnContext): Promise<PromptEnd> {

@@ -67,8 +67,10 @@ async function onPrompt(id: number | string, params: Record<string, unknown>): P
   if (text === "say cancelled") return send({ id, result: { stopReason: "cancelled" } });
   if (text === "silent") return send({ id, result: { stopReason: "end_turn" } });
   if (text === "env") say(sessionId, JSON.stringify(process.env));
-  else if (text.startsWith("[")) say(sessionId, await perform(sessionId, JSON.parse(text)));
-  else say(sessionId, `heard: ${text}`);
+  else if (text.startsWith("[")) {
+    const answers = await perform(sessionId, JSON.parse(text));
+    if (mode !== "quiet") say(sessionId, answers);
+  } else say(sessionId, `heard: ${text}`);
   send({ id, result: { stopReason: "end_turn" } });
 }
 

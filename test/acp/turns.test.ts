@@ -502,6 +502,31 @@ test("tool calls, thoughts, plans and cost become events; a session of tools can
   }
 });
 
+test("what was said is recorded once, whether a tool call, a cancel or the end came next", async () => {
+  const talk = ["update", { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "I edit." } }];
+  const tool = ["update", { sessionUpdate: "tool_call", toolCallId: "c1", title: "Edit", kind: "edit", status: "completed" }];
+  const texts = (stage: Stage) =>
+    stage.records().flatMap((record) => (record.type === "assistant_finished" ? [[record.text, record.partial ?? false]] : []));
+  await using quiet = await openStage({ mode: "quiet" });
+  expect(await quiet.opened.runtime.submit(JSON.stringify([talk, tool]))).toMatchObject({ status: "ok", text: "I edit." });
+  expect(texts(quiet)).toEqual([["I edit.", false]]);
+  expect(quiet.events.filter((event) => event.type === "assistant_finished" && event.final)).toHaveLength(1);
+  const asked = Promise.withResolvers<void>();
+  await using stopped = await openStage({
+    mode: "quiet",
+    ask: () => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    },
+  });
+  const turn = stopped.opened.runtime.submit(JSON.stringify([talk, tool, ...JSON.parse(QUESTION)]));
+  await asked.promise;
+  stopped.opened.runtime.cancel("user");
+  expect(await turn).toMatchObject({ status: "cancelled", text: "I edit." });
+  expect(texts(stopped).slice(0, 1)).toEqual([["I edit.", false]]);
+  expect(texts(stopped).filter(([text]) => text === "I edit.")).toHaveLength(1);
+});
+
 test("agents that cannot be used say why: never ready, another version, a login, no such program", async () => {
   for (const [mode, words] of [
     ["mute", "did not answer initialize in time"],
