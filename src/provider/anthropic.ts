@@ -3,7 +3,7 @@
  * signatures. Refuses: HTTP, retries; what differs between Claude generations is in claude.ts.
  */
 import { count, field, filled, isObject, object, parseJson, text, wellFormed } from "../base/json.ts";
-import type { Message, Usage } from "../types/message.ts";
+import type { Message, ToolSpec, Usage } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
 import { claudeOptions, DEFAULT_MAX_OUTPUT } from "./claude.ts";
@@ -11,7 +11,7 @@ import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
 import type { ProviderRequest, StopReason } from "./provider.ts";
 import { known } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
-import { argumentsObject, bodyWithList, isBlank, literal, MessageCache, resultText } from "./wire-text.ts";
+import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache, resultText } from "./wire-text.ts";
 
 const WIRE = "anthropic";
 const CACHE = { type: "ephemeral" } as const;
@@ -21,33 +21,41 @@ const MARKED_USER_MESSAGES = 2;
 
 export function anthropic(): Wire {
   const cache = new MessageCache<Message, readonly string[]>();
+  const catalogs = new MessageCache<readonly ToolSpec[], string>();
   return {
     path: "/messages",
     headers: (apiKey) => ({ "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }),
-    body: ({ request, info }) => messagesBody(request, info.maxOutput, cache),
+    body: ({ request, info }) => messagesBody(request, info.maxOutput, cache, catalogs),
     decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host),
   };
+}
+
+function messagesTools(tools: readonly ToolSpec[]): string {
+  if (tools.length === 0) return "";
+  return jsonText(
+    tools.map(({ name, description, parameters }, index) => ({
+      name,
+      description,
+      input_schema: parameters,
+      ...(index === tools.length - 1 ? { cache_control: CACHE } : {}),
+    })),
+  );
 }
 
 function messagesBody(
   request: ProviderRequest,
   maxOutput: number | undefined,
   cache: MessageCache<Message, readonly string[]>,
+  catalogs: MessageCache<readonly ToolSpec[], string>,
 ): string {
-  const tools = request.tools.map((tool, index) => ({
-    name: tool.name,
-    description: tool.description,
-    input_schema: tool.parameters,
-    ...(index === request.tools.length - 1 ? { cache_control: CACHE } : {}),
-  }));
-  const past = tools.length === 0 ? pastTools(request.messages) : [];
+  const tools = catalogs.get(request.tools, "", () => messagesTools(request.tools));
+  const past = tools === "" ? pastTools(request.messages) : [];
   const limit = request.maxOutputTokens ?? Math.min(maxOutput ?? DEFAULT_MAX_OUTPUT.unknown, DEFAULT_MAX_OUTPUT.known);
   const head = {
     model: request.model,
     stream: true,
     ...claudeOptions(request, limit),
     ...(isBlank(request.system) ? {} : { system: [{ type: "text", text: request.system, cache_control: CACHE }] }),
-    ...(tools.length === 0 ? {} : { tools }),
     ...(past.length === 0 ? {} : { tools: past, tool_choice: { type: "none" } }),
   };
   const groups = grouped(request, cache);
@@ -59,7 +67,7 @@ function messagesBody(
     const blocks = marked ? [...group.blocks.slice(0, -1), `${group.blocks.at(-1)?.slice(0, -1)}${CACHE_MARK}`] : group.blocks;
     items.push(`{"role":"${group.role}","content":[${blocks.join(",")}]}`);
   }
-  return bodyWithList(head, "messages", items.reverse());
+  return bodyWithList(head, tools, "messages", items.reverse());
 }
 
 /** A history with calls needs tools to be declared, even by a request that may not call any (a summary, say). */

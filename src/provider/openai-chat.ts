@@ -3,7 +3,7 @@
  * Refuses: HTTP, retries; what differs between providers is data in quirks.ts.
  */
 import { count, field, filled, isObject, type Json, list, object, parseJson, text, wellFormed } from "../base/json.ts";
-import type { AssistantMessage, Message, Usage } from "../types/message.ts";
+import type { AssistantMessage, Message, ToolSpec, Usage } from "../types/message.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import type { Assembly } from "./assembly.ts";
 import { nineCharacterId } from "./call-ids.ts";
@@ -14,27 +14,36 @@ import { type ChatQuirks, chatQuirks } from "./quirks.ts";
 import { CallJoiner } from "./tool-calls.ts";
 import { known } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
-import { argumentsObject, bodyWithList, isBlank, literal, MessageCache, resultText } from "./wire-text.ts";
+import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache, resultText } from "./wire-text.ts";
 
 const WIRE = "openai-chat";
 
 export function openaiChat(settings: ProviderSettings): Wire {
   const cache = new MessageCache<Message, string>();
+  const catalogs = new MessageCache<readonly ToolSpec[], string>();
   return {
     path: "/chat/completions",
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    body: ({ request }) => chatBody(request, chatQuirks(settings, request.model), cache),
+    body: ({ request }) => chatBody(request, chatQuirks(settings, request.model), cache, catalogs),
     decoder: ({ request }, into, host) => new ChatDecoder(request.model, into, host),
   };
 }
 
-function chatBody(request: ProviderRequest, quirks: ChatQuirks, cache: MessageCache<Message, string>): string {
-  const tools = request.tools.map((tool) => ({
-    type: "function",
-    function: { name: tool.name, description: tool.description, parameters: tool.parameters },
-  }));
-  const schema =
-    quirks.schema === "always" || (quirks.schema === "alone" && tools.length === 0) ? request.outputSchema : undefined;
+function chatTools(tools: readonly ToolSpec[]): string {
+  if (tools.length === 0) return "";
+  return jsonText(
+    tools.map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } })),
+  );
+}
+
+function chatBody(
+  request: ProviderRequest,
+  quirks: ChatQuirks,
+  cache: MessageCache<Message, string>,
+  catalogs: MessageCache<readonly ToolSpec[], string>,
+): string {
+  const tools = catalogs.get(request.tools, "", () => chatTools(request.tools));
+  const schema = quirks.schema === "always" || (quirks.schema === "alone" && tools === "") ? request.outputSchema : undefined;
   const head = {
     model: request.model,
     stream: true,
@@ -45,13 +54,12 @@ function chatBody(request: ProviderRequest, quirks: ChatQuirks, cache: MessageCa
       : { [quirks.completionTokens ? "max_completion_tokens" : "max_tokens"]: request.maxOutputTokens }),
     ...(quirks.cacheKey ? { prompt_cache_key: request.sessionId } : {}),
     ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } }),
-    ...(tools.length === 0 ? {} : { tools }),
   };
   const items = request.messages.map((message) =>
     cache.get(message, request.model, () => chatMessage(message, request.model, quirks)),
   );
   if (!isBlank(request.system)) items.unshift(`{"role":"system","content":${literal(request.system)}}`);
-  return bodyWithList(head, "messages", items);
+  return bodyWithList(head, tools, "messages", items);
 }
 
 function chatMessage(message: Message, model: string, quirks: ChatQuirks): string {

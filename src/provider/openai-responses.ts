@@ -3,23 +3,24 @@
  * and come back in the same run. Refuses: HTTP, retries, server-side conversations.
  */
 import { count, field, filled, isObject, list, object, parseJson, text, wellFormed } from "../base/json.ts";
-import type { Message, Usage } from "../types/message.ts";
+import type { Message, ToolSpec, Usage } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
 import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
 import type { ProviderRequest, StopReason } from "./provider.ts";
 import { known } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
-import { argumentsObject, bodyWithList, isBlank, literal, MessageCache, resultText } from "./wire-text.ts";
+import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache, resultText } from "./wire-text.ts";
 
 const WIRE = "openai-responses";
 
 export function openaiResponses(): Wire {
   const cache = new MessageCache<Message, readonly string[]>();
+  const catalogs = new MessageCache<readonly ToolSpec[], string>();
   return {
     path: "/responses",
     headers: (apiKey): Record<string, string> => (apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-    body: ({ request }) => responsesBody(request, cache),
+    body: ({ request }) => responsesBody(request, cache, catalogs),
     decoder: ({ request }, into, host) => new ResponsesDecoder(request.model, into, host),
   };
 }
@@ -29,15 +30,19 @@ function reasons(model: string): boolean {
   return !/^(?:gpt-3|gpt-4|chatgpt-4|gpt-5-chat)/.test(model.slice(model.lastIndexOf("/") + 1));
 }
 
-function responsesBody(request: ProviderRequest, cache: MessageCache<Message, readonly string[]>): string {
+function responsesTools(tools: readonly ToolSpec[]): string {
+  if (tools.length === 0) return "";
+  return jsonText(
+    tools.map(({ name, description, parameters }) => ({ type: "function", name, description, parameters, strict: false })),
+  );
+}
+
+function responsesBody(
+  request: ProviderRequest,
+  cache: MessageCache<Message, readonly string[]>,
+  catalogs: MessageCache<readonly ToolSpec[], string>,
+): string {
   const reasoning = reasons(request.model);
-  const tools = request.tools.map((tool) => ({
-    type: "function",
-    name: tool.name,
-    description: tool.description,
-    parameters: tool.parameters,
-    strict: false,
-  }));
   // Summaries are only for accounts OpenAI has verified, so they are asked for with an effort, never by default.
   const effort = request.reasoningEffort;
   const thinking = effort === undefined ? {} : { reasoning: effort === "none" ? { effort } : { effort, summary: "auto" } };
@@ -52,12 +57,16 @@ function responsesBody(request: ProviderRequest, cache: MessageCache<Message, re
     ...(request.outputSchema === undefined
       ? {}
       : { text: { format: { type: "json_schema", name: "answer", schema: request.outputSchema, strict: false } } }),
-    ...(tools.length === 0 ? {} : { tools }),
   };
   const items = request.messages.flatMap((message) =>
     cache.get(message, request.model, () => inputItems(message, request.model)),
   );
-  return bodyWithList(head, "input", items);
+  return bodyWithList(
+    head,
+    catalogs.get(request.tools, "", () => responsesTools(request.tools)),
+    "input",
+    items,
+  );
 }
 
 function inputItems(message: Message, model: string): readonly string[] {

@@ -71,18 +71,27 @@ export class TextJoiner {
   }
 }
 
-/**
- * A request body whose last member is the list of messages, so that the next request of the conversation begins with
- * the same bytes. `head` are the other members in a fixed order; `items` are JSON texts.
- */
-export function bodyWithList(head: Readonly<Record<string, unknown>>, name: string, items: readonly string[]): string {
-  // Half a surrogate pair comes out of JSON.stringify as an escape: only then is the catalog gone through, at every request.
-  const text = JSON.stringify(head);
-  const start = (text.includes("\\ud") ? JSON.stringify(wellFormed(head)) : text).slice(0, -1);
-  return `${start},"${name}":[${items.join(",")}]}`;
+/** JSON without lone surrogates. Half a pair comes out of JSON.stringify as an escape: only then is all of it gone through. */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.includes("\\ud") ? JSON.stringify(wellFormed(value)) : text;
 }
 
-/** Remembers the JSON of each message object: the same object means the same bytes, made once. */
+/**
+ * A request body whose last member is the list of messages, so that the next request of the conversation begins with
+ * the same bytes. `head` are the other members in a fixed order; `items` are JSON texts, and so is `tools` ("" for none).
+ */
+export function bodyWithList(
+  head: Readonly<Record<string, unknown>>,
+  tools: string,
+  name: string,
+  items: readonly string[],
+): string {
+  const catalog = tools === "" ? "" : `,"tools":${tools}`;
+  return `${jsonText(head).slice(0, -1)}${catalog},"${name}":[${items.join(",")}]}`;
+}
+
+/** Remembers the JSON of each message (or tool list): the same object means the same bytes, made once. */
 export class MessageCache<M extends object, V> {
   readonly #made = new WeakMap<M, { readonly key: string; readonly value: V }>();
 

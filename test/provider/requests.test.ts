@@ -1,7 +1,7 @@
 /** What leaves for the server: strict whatever the history holds, and byte for byte an extension of the request before. */
 import { describe, expect, test } from "bun:test";
 import type { ProviderRequest } from "../../src/provider/provider.ts";
-import { bodyWithList } from "../../src/provider/wire-text.ts";
+import { bodyWithList, jsonText } from "../../src/provider/wire-text.ts";
 import type { Message, ToolSpec } from "../../src/types/message.ts";
 import { startLoopback, wireFrames } from "../support/loopback.ts";
 import type { Answer } from "../support/wire/answer.ts";
@@ -435,8 +435,8 @@ test("the prefix check itself sees a change, a reordering and a list that is not
 });
 
 test("P20 half a surrogate pair in a tool's schema is mended, ordinary text beside it is not touched", () => {
-  const head = { model: "m", tools: [{ name: "t", description: "half \ud82d, a path C:\\udata, 🌲" }] };
-  const body = JSON.parse(bodyWithList(head, "messages", ['{"role":"user"}']));
+  const tools = jsonText([{ name: "t", description: "half \ud82d, a path C:\\udata, 🌲" }]);
+  const body = JSON.parse(bodyWithList({ model: "m" }, tools, "messages", ['{"role":"user"}']));
   expect(body).toEqual({
     model: "m",
     tools: [{ name: "t", description: "half \ufffd, a path C:\\udata, 🌲" }],
