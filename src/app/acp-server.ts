@@ -247,7 +247,7 @@ function appOf(server: Server) {
   const facts = (session: ServedSession) => ({ modes: session.modes(), configOptions: session.configOptions() });
   on("initialize", ({ params }) => server.initialize(params));
   on("authenticate", ({ params }) => {
-    if (params.methodId !== "key" && params.methodId !== "setup") throw refuse(`there is no method ${params.methodId}`);
+    if (params.methodId !== "key") throw refuse(`there is no method ${params.methodId}`);
     return {};
   });
   on("session/new", async ({ params, client }) => {

@@ -58,6 +58,11 @@ function endOf(signal: AbortSignal): ExitCode {
 }
 
 async function serve(context: CommandContext, words: readonly string[]): Promise<ExitCode> {
+  // What an editor appends to our command line when it lends a terminal to log in (the `setup` method of initialize).
+  if (words.length === 1 && words[0] === "setup") {
+    const { runSetup } = await import("./setup.ts");
+    return runSetup({ ...context, words: [] });
+  }
   if (words.length > 0) throw new UserError("usage: thndrs acp serve");
   // Lazy door: the protocol's library, and everything a turn needs.
   const { serveAcp } = await import("../app/acp-server.ts");

@@ -479,6 +479,22 @@ test("cancel kills the command in the editor's terminal", async () => {
   expect(calls.slice(1)).toEqual(["kill", "release"]);
 }, 10_000);
 
+test("a login in a terminal is offered where the editor can open one", async () => {
+  await using editor = await openEditor({ script: [{ text: "x" }], capabilities: { auth: { terminal: true } } });
+  const answer = JSON.parse(editor.wire().split("\n")[0] ?? "").result;
+  expect(answer.authMethods).toEqual([
+    expect.objectContaining({ id: "key" }),
+    { type: "terminal", id: "setup", name: "thndrs setup", args: ["setup"] },
+  ]);
+});
+
+test("limits and logs as the flags of serve say", async () => {
+  await using editor = await openEditor({ flags: { maxTurns: 1, ephemeral: true }, script: [RUN] });
+  const id = await editor.open();
+  expect(await editor.prompt(id, "go")).toEqual({ stopReason: "max_turn_requests" });
+  expect(existsSync(editor.place.at(".thndrs"))).toBe(false);
+});
+
 test("MCP servers the editor passes are used; read-only has none of them", async () => {
   await using editor = await openEditor({
     script: [{ calls: [{ name: "mcp__passed__echo", arguments: { a: 1 } }] }, { text: "done" }, { text: "reading" }],

@@ -211,6 +211,12 @@ test("acp list, inspect and smoke", async () => {
   expect(nobody).toMatchObject({ code: 2, stdout: "" });
 });
 
+test("acp serve setup is thndrs setup: what an editor runs in a terminal to log in", async () => {
+  const [plain, appended] = await Promise.all([runThndrs({ args: ["setup"] }), runThndrs({ args: ["acp", "serve", "setup"] })]);
+  expect(appended).toMatchObject({ code: plain.code, stdout: plain.stdout, stderr: plain.stderr });
+  expect(await runThndrs({ args: ["acp", "serve", "other"] })).toMatchObject({ code: 2, stdout: "" });
+});
+
 /** Every line is one message; returns them. */
 function protocol(stdout: string): { id?: unknown; result?: unknown; error?: { code: number } }[] {
   expect(stdout.endsWith("\n")).toBe(true);
