@@ -298,7 +298,11 @@ export class Conversation implements Runtime {
       get model() {
         return conversation.model;
       },
-      emit,
+      emit: (event) => {
+        // What instructions stood in the conversation that is summarised.
+        const held = event.type === "compaction" ? context.sources().filter((source) => source.state === "visible") : [];
+        emit(event.type === "compaction" ? { ...event, sourceHashes: held.map((source) => source.contentHash) } : event);
+      },
       request: () => ({ ...request, system: this.#systemPrompt().text, tools: toolbox.specs(), sessionId }),
       lastSeq: () => this.#log?.lastSeq ?? -1,
       redeliver: async (retained) => {

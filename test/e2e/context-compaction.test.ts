@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { contentHash } from "../../src/base/hash.ts";
 import type { Script, Seen, Step } from "../support/loopback.ts";
 import { startModel } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
@@ -65,6 +66,8 @@ test("C11 after compaction: the root from disk, recently used nested files, the 
   const listed = head.slice(head.indexOf("Other instruction files")).match(/^- .*\/(\w+)\/AGENTS\.md \(scope \1\)$/gm) ?? [];
   expect(listed.map((line) => /scope (\w+)/.exec(line)?.[1]).sort()).toEqual(["n0", "n1", "never"]);
   for (const name of ["n2", "n3", "n4", "n5", "n6"]) expect(JSON.stringify(messages).split(`RULES-${name}`).length).toBe(2);
+  const { source_hashes } = records(dir.path).find((record) => record.type === "compaction") ?? {};
+  expect(source_hashes).toEqual(["OLD-ROOT", ...nested.map((name) => `RULES-${name}`)].map(contentHash));
   const ledger = records(dir.path).findLast((record) => record.type === "context_ledger") as { items: Record<string, string>[] };
   const state = (path: string) => ledger.items.find((item) => item.path === dir.at(path))?.state;
   expect(["AGENTS.md", "n5/AGENTS.md", "n6/AGENTS.md", "n0/AGENTS.md"].map(state)).toEqual([
