@@ -23,6 +23,7 @@ import { lostTexts, wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import type { createTotals } from "./totals.ts";
+import { beginTurnLedger } from "./turn-ledger.ts";
 
 export type ConversationParts = {
   readonly sessionId: string;
@@ -69,9 +70,6 @@ export type ConversationParts = {
 };
 
 const NOTHING_DUE = { head: "", sources: [], activated: [] } as const;
-
-/** At most this long after a turn the background index is waited for, so that the ledger is written. */
-const INDEX_WAIT_MS = 2000;
 
 export class Conversation implements Runtime {
   readonly #parts: ConversationParts;
@@ -201,12 +199,12 @@ export class Conversation implements Runtime {
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
       this.#messages.push({ role: "user", text: head + text });
       this.#compactor.noteUser(userSeq);
-      const ledger = this.#writeLedger(turnId, external !== undefined);
+      const ledger = external || !this.#log?.healthy ? undefined : this.#beginLedger(turnId);
       const turn = this.#turn(turnId, ended);
       const outcome = await (external ? external.run(turn) : runTurn(turn));
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
-      await ledger.finish(outcome.status === "ok");
+      await ledger?.finish(outcome.status === "ok");
       return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
         ? { ...outcome, status: "policy" }
         : outcome;
@@ -277,6 +275,11 @@ export class Conversation implements Runtime {
       },
       signal,
     };
+  }
+
+  #beginLedger(turnId: string): ReturnType<typeof beginTurnLedger> {
+    const { ledger, context, emit } = this.#parts;
+    return beginTurnLedger({ turnId, ledger, emit, indexed: () => context.indexed() });
   }
 
   /** Instruction texts may go when room is made: then they are due again. */
@@ -355,38 +358,6 @@ export class Conversation implements Runtime {
       diagnostics: diagnostics(),
     };
   }
-
-  /**
-   * Written as soon as the background index is complete, beside the turn: nothing waits for it before the answer is there.
-   * Once more at the turn's end where the turn has changed what it says.
-   */
-  #writeLedger(turnId: string, none: boolean): { readonly finish: (well: boolean) => Promise<void> } {
-    const { ledger, context, emit } = this.#parts;
-    let over = none || !this.#log?.healthy;
-    let last: string | undefined;
-    const write = (): void => {
-      if (over) return;
-      const now = ledger();
-      const shape = now.items.map((item) => `${item.id} ${item.state} ${item.contentHash ?? ""}`).join("\n");
-      if (shape !== last) emit({ type: "context_ledger", turnId, ...now });
-      last = shape;
-    };
-    const written = over ? Promise.resolve() : context.indexed().then(write);
-    const finish = async (well: boolean): Promise<void> => {
-      if (well) await within(INDEX_WAIT_MS, written);
-      if (well && last !== undefined) write();
-      over = true;
-    };
-    return { finish };
-  }
-}
-
-/** Waits for `work`, at most `ms`; leaves no timer behind. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }
 
 /** Failures that a denied call explains: the run could not go on without it. */
