@@ -14,6 +14,7 @@ import { UserError } from "../base/user-error.ts";
 import { openWorkspace, placesOf, type Workspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { referencedValues } from "../config/secrets.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Skills } from "../skills/skills.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
@@ -372,7 +373,8 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     given: flags.skillDir ?? [],
     trustAll: flags.trustProject === true,
   });
-  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const referenced = referencedValues(loaded.settings, env);
+  const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced });
   const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
   const record = options.recordFile === undefined ? undefined : writer(options.recordFile);

@@ -50,6 +50,8 @@ export type CredentialOptions = {
   readonly configHome: string | undefined;
   /** Default: the OS keychain; `null`: none. */
   readonly keychain?: Keychain | null;
+  /** Secrets known from elsewhere: variables that settings refer to. */
+  readonly referenced?: readonly string[];
   /** How long the keychain may take; it can be waiting for the user to unlock it. */
   readonly keychainTimeoutMs?: number;
 };
@@ -120,7 +122,7 @@ function variableValue(
 export function createCredentials(options: CredentialOptions): Credentials {
   const { env, configHome, keychainTimeoutMs = 10_000 } = options;
   const file = configHome ? join(configHome, "credentials.json") : undefined;
-  const held = new Set<string>();
+  const held = new Set<string>(options.referenced);
   const keychain = (): Keychain | null => (options.keychain === undefined ? Bun.secrets : options.keychain);
   const read = (): StoredFile => (file ? storedIn(file, readSettingsFile(file)) : { entries: new Map() });
   const change = (path: string, alter: (entries: Map<string, Stored>) => void): Promise<void> =>

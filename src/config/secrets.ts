@@ -22,3 +22,14 @@ export function literalSecretIn(name: string, value: string): string | undefined
   if (!looksSecret || value === "" || /\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(value)) return undefined;
   return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase();
 }
+
+const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/**
+ * The values of all variables that settings refer to as `${NAME}`: whoever keeps a value out of a file keeps a secret, whatever
+ * the variable is called.
+ */
+export function referencedValues(settings: readonly unknown[], env: Readonly<Record<string, string | undefined>>): string[] {
+  const names = [...JSON.stringify(settings).matchAll(REFERENCE)].map(([, name = ""]) => name);
+  return [...new Set(names)].flatMap((name) => env[name]?.trim() || []);
+}

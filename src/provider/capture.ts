@@ -37,6 +37,17 @@ async function keepBody(stream: ReadableStream<Uint8Array>): Promise<string> {
   return bytes <= KEEP_BYTES ? text : `${text}\n[${bytes - KEEP_BYTES} more bytes]`;
 }
 
+/** Query parameters that are no credential anywhere; the values of all others are left out. */
+const PLAIN: ReadonlySet<string> = new Set(["api-version", "alt", "version"]);
+
+function shownUrl(raw: string): string {
+  const url = new URL(raw);
+  url.username = "";
+  url.password = "";
+  for (const name of new Set(url.searchParams.keys())) if (!PLAIN.has(name)) url.searchParams.set(name, "redacted");
+  return url.href;
+}
+
 /** Wraps a fetch; what the caller gets is untouched. `redact` takes the run's secrets out of what is kept. */
 export function captureFetch(inner: Fetch, redact: (text: string) => string): Capture {
   const exchanges: Exchange[] = [];
@@ -60,7 +71,7 @@ export function captureFetch(inner: Fetch, redact: (text: string) => string): Ca
       const lines: string[] = [];
       for (const { method, url, request, status, error, body } of exchanges) {
         const response = body === undefined ? undefined : redact(await body);
-        lines.push(JSON.stringify({ method, url: redact(url), request: redact(request), status, response, error }));
+        lines.push(JSON.stringify({ method, url: redact(shownUrl(url)), request: redact(request), status, response, error }));
       }
       return lines;
     },

@@ -115,11 +115,17 @@ export function failureOfError(host: string, error: unknown, started: boolean): 
   const name = error instanceof Error ? error.name : "";
   const told = error instanceof Error ? error.message : String(error);
   const known = code === undefined ? undefined : NETWORK[code];
-  const why = known ?? (oneLine(told.replace(/^\w+: /, "").replace(/ For more information, pass.*/, ""), 200) || name);
+  const why =
+    known ?? (oneLine(withoutAddress(told.replace(/^\w+: /, "").replace(/ For more information, pass.*/, "")), 200) || name);
   if (started) return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`);
   // A certificate does not get better by asking again.
   const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|ERR_TLS/.test(code ?? "");
   return failure(certificate ? "protocol" : "network", `cannot reach ${host}: ${why}`);
+}
+
+/** The runtime quotes the whole address, whose query may hold a key. */
+function withoutAddress(told: string): string {
+  return told.replace(/ fetching "[^"]*"\.?/, "");
 }
 
 /** A frame whose data should be JSON and is not. */
