@@ -1,5 +1,7 @@
 /** Parsing of commands, completion, approvals, the status line: the pure parts of the REPL's words. */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
 import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
 import { helpLines, parseInput, SLASH_COMMANDS } from "../../src/ui/slash.ts";
@@ -42,6 +44,11 @@ test("every command is in the help, no name twice, and idle ones are marked", ()
   }
   for (const name of ["help", "bg", "quit", "exit", "context", "tokens", "status", "session"])
     expect(SLASH_COMMANDS.find((command) => command.name === name)?.when).toBe("any");
+});
+
+test("the help topic names every command", () => {
+  const topic = readFileSync(join(import.meta.dir, "..", "..", "src", "docs", "repl.md"), "utf8");
+  expect(SLASH_COMMANDS.map(({ name }) => `/${name}`).filter((name) => !topic.includes(`\`${name}`))).toEqual([]);
 });
 
 test("completion: what stands at the cursor", () => {
