@@ -7,6 +7,14 @@ import { appendFileSync } from "node:fs";
 
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown; error?: unknown };
 
+const QUESTION = {
+  toolCall: { toolCallId: "c1", title: "Wipe the disk", kind: "execute", rawInput: { command: "wipe" } },
+  options: [
+    { optionId: "yes", name: "Yes", kind: "allow_once" },
+    { optionId: "no", name: "No", kind: "reject_once" },
+  ],
+};
+
 const [mode = "plain", log] = process.argv.slice(2);
 const sessions = new Set<string>();
 let counter = 0;
@@ -66,7 +74,8 @@ async function onPrompt(id: number | string, params: Record<string, unknown>): P
   if (text === "die") process.exit(7);
   if (text === "say cancelled") return send({ id, result: { stopReason: "cancelled" } });
   if (text === "silent") return send({ id, result: { stopReason: "end_turn" } });
-  if (text === "env") say(sessionId, JSON.stringify(process.env));
+  if (text === "ask") say(sessionId, await perform(sessionId, [["session/request_permission", QUESTION]]));
+  else if (text === "env") say(sessionId, JSON.stringify(process.env));
   else if (text.startsWith("[")) {
     const answers = await perform(sessionId, JSON.parse(text));
     if (mode !== "quiet") say(sessionId, answers);

@@ -7,6 +7,7 @@ import { binary } from "../support/launch.ts";
 import { startModel, TEST_KEY } from "../support/model.ts";
 import { runThndrs, startThndrs } from "../support/run.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
+import { startRepl } from "../ui/repl-stage.ts";
 
 const modules = join(import.meta.dir, "..", "..", "node_modules");
 const ACPX = join(modules, "acpx", "dist", "cli.js");
@@ -182,6 +183,27 @@ test("X03 SIGINT while an external agent ignores everything: exit 130 in bounded
   expect(JSON.parse(result.stdout.trimEnd().split("\n").at(-1) ?? "")).toMatchObject({ status: "cancelled", exit_code: 130 });
   expect(result.stderr).toContain("was ended");
 }, 20_000);
+
+test("X02 X01 in the REPL: a question is put to the person, Esc cancels it and the turn, the next prompt works", async () => {
+  await using place = await home(config({ fake: [process.execPath, FAKE, "plain"] }));
+  await using stage = await startRepl([], {
+    args: ["--model", "acp:fake"],
+    env: { XDG_CONFIG_HOME: place.path },
+    columns: 120,
+  });
+  const { terminal } = stage;
+  stage.send("ask");
+  await terminal.waitFor("Allow acp:fake execute");
+  terminal.press("escape");
+  await terminal.waitFor("cancelled");
+  stage.send("still there?");
+  await terminal.waitFor("heard: still there?");
+  const records = await stage.records();
+  expect(records.find((record) => record.type === "acp_permission_outcome")).toMatchObject({ outcome: "cancelled" });
+  expect(records.filter((record) => record.type === "cancelled")).toEqual([expect.objectContaining({ reason: "user" })]);
+  terminal.press("ctrl+d");
+  expect(await terminal.exited).toMatchObject({ code: 0, leftovers: [] });
+}, 25_000);
 
 test("an unknown agent is a usage error that names the known ones", async () => {
   await using place = await home(config({ one: ["true"], two: ["true"] }));
