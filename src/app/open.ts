@@ -22,14 +22,12 @@ import type { Authority } from "../types/settings.ts";
 import { createActiveModel } from "./active-model.ts";
 import { type AnswerSchema, loadAnswerSchema } from "./answer-schema.ts";
 import { type Bus, createBus } from "./bus.ts";
-import { createContextControls, pinAll, restoreDecisions } from "./context-controls.ts";
+import { openContextDesk } from "./context-desk.ts";
 import { type Controls, createControls } from "./controls.ts";
 import { Conversation } from "./conversation.ts";
 import { openEngine } from "./engine.ts";
 import { createExternalAgents } from "./external-agent.ts";
-import { createHeldSkills } from "./held-skills.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
-import { buildLedger, type ContextLedger, usedTokens } from "./ledger.ts";
 import { createLimits } from "./limits.ts";
 import { openOutside } from "./mcp.ts";
 import { type ChosenModel, openModel } from "./model.ts";
@@ -196,29 +194,18 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     () => ({ chosen: active.chosen, toolbox, outside, skills: joined.skills, sessionId: session.id }),
     emit,
   );
-  if (session.sources.length > 0) engine.resumed(session.sources);
-  const held = createHeldSkills(joined.skills);
-  bus.taps.push(held.event);
-  const ledger = (): ContextLedger =>
-    buildLedger({
-      budget: active.budget,
-      limitSource: active.chosen.window.source,
-      harness,
-      sources: engine.sources(),
-      skills: held.read(),
-      messages: runtime.messages,
-      pending: runtime.pendingCompaction,
-    });
-  await restoreDecisions(engine, workspace.root, session.decisions);
-  const context = createContextControls({
+  const desk = await openContextDesk({
     engine,
+    bus,
     root: workspace.root,
-    emit,
     redact: hide,
-    ledger,
-    sessionPath: session.path,
+    session,
+    active,
+    skills: joined.skills,
+    pins: flags.pin ?? [],
+    harness: () => harness,
+    conversation: () => runtime,
   });
-  await pinAll(context, flags.pin ?? []);
   const totals = createTotals();
   bus.taps.push(totals.event);
   const gate = createPermitGate(policies["workspace-write"], loaded.config.approval, options.ask, emit);
@@ -319,7 +306,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     seqs: session.seqs,
     turns: session.turns,
     ready: (turnId, signal) => outside.ready(turnId, signal),
-    ledger,
+    ledger: desk.context.ledger,
     release: async () => {
       await Promise.all([background.reapAll(), outside.close(), agents.close()]);
       try {
@@ -345,8 +332,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     background,
     tools: () => toolbox.specs().map((spec) => spec.name),
     engine,
-    context,
-    used: () => usedTokens(active.budget, harness, runtime.messages),
+    ...desk,
   });
   return { runtime, controls, inventory: () => inventoryLines(facts()), redact: hide, writer };
 }
