@@ -26,12 +26,13 @@ const contextItem = z.looseObject({
   reason: z.string(),
 });
 
-const envelope = z.looseObject({
-  schema_version: z.int().positive(),
-  seq: z.int().nonnegative(),
-  time: z.string(),
-  type: z.string().min(1),
-});
+/** What every line begins with. By hand: zod would copy each record a second time, and resume reads them all. */
+function isEnvelope(value: unknown): value is { readonly schema_version: number; readonly type: string } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const { schema_version, seq, time, type } = value as Readonly<Record<string, unknown>>;
+  const whole = (number: unknown, least: number): boolean => Number.isSafeInteger(number) && (number as number) >= least;
+  return whole(schema_version, 1) && whole(seq, 0) && typeof time === "string" && typeof type === "string" && type !== "";
+}
 
 /** One schema a record type, without the envelope (sessions.md, Records). */
 export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
@@ -203,10 +204,9 @@ export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
  * parsed, so nothing is lost on export.
  */
 export function classify(value: unknown): ReadRecord | undefined {
-  const outer = envelope.safeParse(value);
-  if (!outer.success) return undefined;
-  const known = outer.data.schema_version <= SCHEMA_VERSION && Object.hasOwn(recordSchemas, outer.data.type);
+  if (!isEnvelope(value)) return undefined;
+  const known = value.schema_version <= SCHEMA_VERSION && Object.hasOwn(recordSchemas, value.type);
   if (!known) return { known: false, record: value } as ReadRecord;
-  const schema = recordSchemas[outer.data.type as RecordType];
+  const schema = recordSchemas[value.type as RecordType];
   return schema.safeParse(value).success ? ({ known: true, record: value } as ReadRecord) : undefined;
 }
