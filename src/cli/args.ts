@@ -5,7 +5,7 @@
 import { durationMs } from "../base/duration.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
-import { COMMANDS, FLAGS, type FlagSpec, findCommand, flagsOf } from "./flags.ts";
+import { FLAGS, type FlagSpec, findCommand, flagsOf } from "./flags.ts";
 
 /** Every flag's value. Durations are milliseconds. Absent means not given. */
 export type Flags = {
@@ -223,6 +223,19 @@ function checkTogether(flags: Flags): void {
   if (flags.replay && flags.model) throw usage("--replay plays a recorded model, so --model has nothing to choose");
 }
 
+function run(words: readonly string[], flags: Flags): Parsed {
+  return { command: "", words: words.filter((word) => word !== "-"), flags, dash: words.includes("-") };
+}
+
+/** `sessions resume ID [prompt…]` is a run: the same as `--resume ID [prompt…]`. */
+function resumeRun([id, ...prompt]: readonly string[], flags: Flags): Parsed {
+  if (id === undefined) throw usage("usage: thndrs sessions resume ID [prompt…]");
+  if (flags.resume !== undefined) throw usage("--resume is given twice");
+  const resumed = { ...flags, resume: id };
+  checkTogether(resumed);
+  return run(prompt, resumed);
+}
+
 /**
  * Parses argv (without the program's own name).
  * @throws UserError (exit 2) for unknown or misplaced flags, bad values, unknown verbs.
@@ -233,13 +246,11 @@ export function parseArgs(argv: readonly string[]): Parsed {
   const printing = tokens.some((token) => token.kind === "flag" && token.flag.name === "print");
   const first = words[0];
   const command = printing || first === undefined || argv.includes("--") ? undefined : findCommand(first);
+  const rest = words.slice(1);
+  if (command?.name === "sessions" && rest[0] === "resume") return resumeRun(rest.slice(1), collect(tokens, ""));
   const flags = collect(tokens, command?.name ?? "");
   checkTogether(flags);
-  if (!command) {
-    const dash = words.includes("-");
-    return { command: "", words: words.filter((word) => word !== "-"), flags, dash };
-  }
-  const rest = words.slice(1);
+  if (!command) return run(words, flags);
   if (command.verbs && rest[0] !== undefined && !command.verbs.includes(rest[0])) {
     const near = nearestWord(rest[0], command.verbs);
     throw usage(
@@ -247,9 +258,4 @@ export function parseArgs(argv: readonly string[]): Parsed {
     );
   }
   return { command: command.name, words: rest, flags, dash: false };
-}
-
-/** Names of all commands, for messages. */
-export function commandNames(): readonly string[] {
-  return COMMANDS.map((command) => command.name);
 }

@@ -29,7 +29,6 @@ const VERBS: Readonly<Record<string, Verb>> = {
   show,
   inspect,
   export: exportVerb,
-  resume,
   rename,
   search,
   delete: remove,
@@ -43,12 +42,6 @@ export async function runSessions(context: CommandContext): Promise<ExitCode> {
   if (verb === undefined)
     throw new UserError(`unknown command "thndrs sessions ${name}"; it is one of: ${Object.keys(VERBS).join(", ")}`);
   return verb(context, await openSessionPlace(context), words);
-}
-
-/** The exact id that `thndrs sessions resume ID` names: what the run door opens. */
-export async function resumeTarget(context: CommandContext): Promise<string> {
-  const { dir } = await openSessionPlace(context);
-  return findSession(dir, oneWord(context.words.slice(1), "sessions resume ID"));
 }
 
 function oneWord(words: readonly string[], usage: string): string {
@@ -159,11 +152,6 @@ async function saveChunks(context: CommandContext, target: string, chunks: Async
   const path = resolve(context.cwd, target);
   const written = await writeOwnFile(path, Buffer.concat(parts));
   if (!written.ok) throw new UserError(`cannot write ${path}: ${written.message}`, EXIT.failed);
-}
-
-async function resume(_context: CommandContext, place: SessionPlace, words: readonly string[]): Promise<ExitCode> {
-  const id = findSession(place.dir, oneWord(words, "sessions resume ID"));
-  throw new UserError(`"sessions resume" needs a terminal; go on with this session by: thndrs --resume ${id} -p "…"`);
 }
 
 async function rename(context: CommandContext, place: SessionPlace, words: readonly string[]): Promise<ExitCode> {

@@ -46,6 +46,18 @@ test("a first word that is a command is one, unless -p or -- says otherwise", ()
   expect(refusal("sessions", "lst")).toContain('did you mean "list"?');
 });
 
+test("sessions resume ID is a run", () => {
+  expect(parseArgs(["sessions", "resume", "latest", "go", "on", "--model", "a/b"])).toEqual({
+    command: "",
+    words: ["go", "on"],
+    flags: { model: "a/b", resume: "latest" },
+    dash: false,
+  });
+  expect(refusal("sessions", "resume")).toContain("usage: thndrs sessions resume ID");
+  expect(refusal("sessions", "resume", "x", "--continue")).toContain("--continue and --resume");
+  expect(refusal("sessions", "resume", "x", "--keep", "3")).toContain("--keep does not go with a prompt");
+});
+
 test("a lone dash waits for stdin", () => {
   expect(parseArgs(["-p", "-"])).toMatchObject({ words: [], dash: true });
   expect(parseArgs(["-p", "explain", "-"])).toMatchObject({ words: ["explain"], dash: true });
