@@ -5,9 +5,9 @@
 import type { LedgerItem } from "../types/event.ts";
 import type { Repl } from "./repl.ts";
 import { sanitize, visible } from "./sanitize.ts";
-import { fit, shortCount } from "./style.ts";
+import { shortCount } from "./style.ts";
 
-export type ContextRepl = Pick<Repl, "say" | "error" | "columns"> & {
+export type ContextRepl = Pick<Repl, "say" | "error"> & {
   readonly controls: Pick<Repl["controls"], "context" | "windowUse">;
   readonly runtime: Pick<Repl["runtime"], "pendingCompaction">;
 };
@@ -35,10 +35,10 @@ function isSource(item: LedgerItem): boolean {
   return item.kind === "project_instruction" || item.kind === "pinned_file";
 }
 
-function row(item: LedgerItem, columns: number): string {
+function row(item: LedgerItem): string {
   const size = shortCount(item.tokenEstimate).padStart(5);
   const what = visible(item.path ?? item.id);
-  return fit(`  ${item.kind.padEnd(19)} ${visible(item.state).padEnd(9)} ${size}  ${what}: ${visible(item.reason)}`, columns);
+  return `  ${item.kind.padEnd(19)} ${visible(item.state).padEnd(9)} ${size}  ${what}: ${visible(item.reason)}`;
 }
 
 function overview(repl: ContextRepl, all: boolean): void {
@@ -50,7 +50,7 @@ function overview(repl: ContextRepl, all: boolean): void {
   const more = items.length - shown.length;
   repl.say([
     `context: about ${shortCount(used)} of ${shortCount(availableInput)} tokens used (${share}%), compacted from ${shortCount(autoCompactionThreshold)} on; window ${shortCount(contextWindow)} (${limitSource})`,
-    ...shown.map((item) => row(item, repl.columns)),
+    ...shown.map(row),
     ...(more > 0 ? [`  … and ${more} more: /context all`] : []),
     ...list("pinned", context.pins()),
     ...list("dropped", context.drops()),

@@ -39,7 +39,6 @@ function fake(items: readonly LedgerItem[] = [item("/w/AGENTS.md")]) {
   const repl: ContextRepl = {
     say: (lines) => said.push(...lines),
     error: (message) => said.push(`error: ${message}`),
-    columns: 200,
     controls: { context: controls, windowUse },
     runtime: { pendingCompaction: undefined },
   };
