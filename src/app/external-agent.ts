@@ -129,7 +129,8 @@ export function createExternalAgents(parts: ExternalParts): ExternalAgents {
       },
     }),
     async close() {
-      await Promise.all([...started.values()].map(async (turns) => (await turns).close()));
+      // One that never came to be has nothing to close.
+      await Promise.allSettled([...started.values()].map(async (turns) => (await turns).close()));
     },
   };
 }

@@ -101,6 +101,8 @@ async function list(context: CommandContext, words: readonly string[]): Promise<
   const { loaded, redact } = await openPlace(context);
   const agents = Object.values(loaded.config.acp.agents);
   const { stdout, stderr } = context.output;
+  const notices = noticesOf(context);
+  for (const diagnostic of loaded.diagnostics) notices.event({ type: "diagnostic", diagnostic });
   if (context.flags.json) {
     const shown = agents.map((agent) => ({
       name: agent.name,
