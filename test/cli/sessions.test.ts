@@ -164,7 +164,7 @@ test("J02 J16 damage is counted on stderr, foreign records are marked in inspect
 for (const id of ["../../../etc/passwd", "a/b", "", ".", "..", "nope", `${A}.jsonl`]) {
   test(`J13 no such session: ${JSON.stringify(id)}`, async () => {
     await using ws = await workspace();
-    for (const verb of ["inspect", "export", "show", "delete", "resume"]) {
+    for (const verb of ["inspect", "export", "show", "delete"]) {
       expect(run(ws.path, ["sessions", verb, id])).rejects.toThrow("No such session");
     }
     expect(readdirSync(ws.at(DIR))).toEqual([`${A}.jsonl`]);

@@ -141,3 +141,17 @@ test("C17 --timeout: exit 124, the command is ended", async () => {
   expect(JSON.parse(result.stdout)).toMatchObject({ status: "timeout", exit_code: 124, error: { class: "timeout" } });
   expect(records(dir.path).find((record) => record.type === "cancelled")).toMatchObject({ reason: "timeout" });
 });
+
+test("J13 an id to resume is never a path; sessions resume goes on with a session", async () => {
+  await using dir = await tempDir();
+  await using model = await startModel([{ text: "one" }, { text: "two" }]);
+  expect((await runThndrs({ args: ["-p", "first"], cwd: dir.path, env: model.env })).code).toBe(0);
+  for (const id of ["../../../etc/passwd", "a/b", ".", "nope"]) {
+    const refused = await runThndrs({ args: ["-p", "x", "--resume", id], cwd: dir.path, env: model.env });
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("No such session");
+  }
+  const resumed = await runThndrs({ args: ["sessions", "resume", "latest", "second"], cwd: dir.path, env: model.env });
+  expect(resumed).toMatchObject({ code: 0, stdout: "two\n" });
+  expect(JSON.stringify(model.server.requests[1]?.body.messages)).toContain("first");
+});
