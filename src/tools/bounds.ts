@@ -13,8 +13,6 @@ export const MAX_READ_LINES = 2000;
 /** Time for one search or listing. */
 export const SEARCH_TIMEOUT_MS = 10_000;
 /** Default and maximum for a foreground shell command; settings may change both. */
-export const SHELL_TIMEOUT_MS = 120_000;
-export const SHELL_MAX_TIMEOUT_MS = 600_000;
 /** Lines kept of each shell stream's beginning and end. */
 export const SHELL_HEAD_LINES = 200;
 export const SHELL_TAIL_LINES = 200;
