@@ -342,8 +342,9 @@ test("nothing heavy is loaded on the way to the first request", () => {
   expect(heavy).toEqual([]);
 });
 
-test("nothing of mcp/ is loaded on the way to the first request", () => {
-  const reached = [...startPath("src/main.ts")].filter(([target]) => target.startsWith("src/mcp/")).map(([, chain]) => chain);
+test("nothing of mcp/ or acp/ is loaded on the way to the first request", () => {
+  const outside = /^src\/(?:mcp\/|acp\/|app\/acp-)/;
+  const reached = [...startPath("src/main.ts")].filter(([target]) => outside.test(target)).map(([, chain]) => chain);
   expect(reached).toEqual([]);
 });
 
