@@ -12,7 +12,6 @@ export const MAX_LINE_CHARS = 512;
 export const MAX_READ_LINES = 2000;
 /** Time for one search or listing. */
 export const SEARCH_TIMEOUT_MS = 10_000;
-/** Default and maximum for a foreground shell command; settings may change both. */
 /** Lines kept of each shell stream's beginning and end. */
 export const SHELL_HEAD_LINES = 200;
 export const SHELL_TAIL_LINES = 200;
