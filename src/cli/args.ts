@@ -5,7 +5,7 @@
 import { durationMs } from "../base/duration.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
-import { FLAGS, type FlagSpec, findCommand, flagsOf } from "./flags.ts";
+import { FLAGS, type FlagSpec, findCommand, goesWith } from "./flags.ts";
 
 /** Every flag's value. Durations are milliseconds. Absent means not given. */
 export type Flags = {
@@ -182,12 +182,11 @@ function tokenize(argv: readonly string[]): Token[] {
 }
 
 function collect(tokens: readonly Token[], command: string): Flags {
-  const allowed = new Set(flagsOf(command).map((flag) => flag.name));
   const flags: Record<string, Value> = {};
   for (const token of tokens) {
     if (token.kind !== "flag") continue;
     const { flag } = token;
-    if (!allowed.has(flag.name))
+    if (!goesWith(flag, command))
       throw usage(`--${flag.name} does not go with ${command === "" ? "a prompt" : `"thndrs ${command}"`}`);
     const key = keyOf(flag.name);
     const value: Value = token.value === undefined ? true : convert(flag, token.value);

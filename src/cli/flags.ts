@@ -238,7 +238,12 @@ export function findCommand(name: string): CommandSpec | undefined {
   return COMMANDS.find((command) => command.name === name);
 }
 
+/** Whether a command takes this flag. */
+export function goesWith(flag: FlagSpec, command: string): boolean {
+  return flag.on === undefined || flag.on.includes(command);
+}
+
 /** The flags a command takes, in table order. */
 export function flagsOf(command: string): readonly FlagSpec[] {
-  return FLAGS.filter((flag) => flag.on === undefined || flag.on.includes(command));
+  return FLAGS.filter((flag) => goesWith(flag, command));
 }
