@@ -260,7 +260,7 @@ async function assemble(joined: Joined): Promise<OpenedRuntime> {
     totals,
     calls: {
       toolbox,
-      tool: { workspace, env, settings: toolSettings(loaded, chosen, env), background },
+      tool: { workspace, env, settings: toolSettings(loaded, chosen, env, session.dir), background },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
       redact: hide,
       redactArguments,

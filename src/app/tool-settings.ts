@@ -1,11 +1,30 @@
 /** What the built-in tools are told of the configuration. Refuses: reading it. */
+import { realpathSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import type { LoadedConfig } from "../config/load.ts";
+import { isSessionFile } from "../session/ids.ts";
 import type { ToolSettings } from "../tools/tool.ts";
 import type { Diagnostic } from "../types/event.ts";
 import type { ChosenModel } from "./model.ts";
 
-/** `env` answers for the keys of search backends; `chosen` names the variables that hold providers' keys. */
-export function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: Readonly<Record<string, string>>): ToolSettings {
+function realOf(directory: string): string | undefined {
+  try {
+    return realpathSync(directory);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * `env` answers for the keys of search backends; `chosen` names the variables that hold providers' keys; `logDir` is where
+ * session logs are kept.
+ */
+export function toolSettings(
+  loaded: LoadedConfig,
+  chosen: ChosenModel,
+  env: Readonly<Record<string, string>>,
+  logDir: string | undefined,
+): ToolSettings {
   const { shell, web } = loaded.config;
   return {
     shellTimeoutMs: shell.timeoutMs,
@@ -16,6 +35,7 @@ export function toolSettings(loaded: LoadedConfig, chosen: ChosenModel, env: Rea
     webSearch: web.search,
     ...(web.searchUrl !== undefined && { webSearchUrl: web.searchUrl }),
     credential: (name) => env[name],
+    keepsLog: (path) => logDir !== undefined && isSessionFile(basename(path)) && dirname(path) === realOf(logDir),
   };
 }
 

@@ -27,6 +27,11 @@ export function idOfFile(name: string): string | undefined {
   return isSessionId(id) ? id : undefined;
 }
 
+/** True for the name of a log or a lock as we give them: what nobody else writes. */
+export function isSessionFile(name: string): boolean {
+  return /^session-\d{8}-\d{6}-[0-9a-z]{4}\.(jsonl|lock)$/.test(name);
+}
+
 export function sessionFile(dir: string, id: string): string {
   return join(dir, `${id}.jsonl`);
 }

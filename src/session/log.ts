@@ -6,6 +6,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  existsSync,
   fchmodSync,
   fstatSync,
   fsyncSync,
@@ -13,6 +14,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readSync,
   realpathSync,
   writeFileSync,
   writeSync,
@@ -73,7 +75,7 @@ export async function openSessionLog(options: OpenLogOptions): Promise<SessionLo
     ensureDirectory(options.dir);
     lock = acquireLock(options.dir, id, now);
     const { fd, lastSeq } = options.resume === true ? openExisting(path, id) : { fd: createFile(path, id), lastSeq: -1 };
-    return new FileLog(id, path, fd, lastSeq, lock, now, options.onBroken);
+    return new FileLog({ id, path, lock, now, options }, fd, lastSeq);
   } catch (error) {
     lock?.release();
     if (error instanceof UserError) throw error;
@@ -82,36 +84,36 @@ export async function openSessionLog(options: OpenLogOptions): Promise<SessionLo
   }
 }
 
+type Opened = {
+  readonly id: string;
+  readonly path: string;
+  readonly lock: Lock;
+  readonly now: () => Date;
+  readonly options: OpenLogOptions;
+};
+
 class FileLog implements SessionLog {
   readonly id: string;
   readonly path: string;
+  readonly #options: OpenLogOptions;
+  readonly #now: () => Date;
   #lastSeq: number;
   #healthy = true;
   #closed = false;
   #renamed: SessionRecord | undefined;
   #bytesSinceRename = 0;
   #dirty = false;
-  readonly #fd: number;
-  readonly #lock: Lock;
-  readonly #now: () => Date;
-  readonly #onBroken: (message: string) => void;
+  #fd: number;
+  #lock: Lock;
 
-  constructor(
-    id: string,
-    path: string,
-    fd: number,
-    lastSeq: number,
-    lock: Lock,
-    now: () => Date,
-    onBroken: (message: string) => void,
-  ) {
-    this.id = id;
-    this.path = path;
+  constructor(opened: Opened, fd: number, lastSeq: number) {
+    this.id = opened.id;
+    this.path = opened.path;
+    this.#options = opened.options;
+    this.#now = opened.now;
+    this.#lock = opened.lock;
     this.#fd = fd;
     this.#lastSeq = lastSeq;
-    this.#lock = lock;
-    this.#now = now;
-    this.#onBroken = onBroken;
   }
 
   get lastSeq(): number {
@@ -144,6 +146,7 @@ class FileLog implements SessionLog {
   sync(): void {
     if (!this.#healthy || this.#closed || !this.#dirty) return;
     try {
+      if (fstatSync(this.#fd).nlink === 0) this.#putBack();
       fsyncSync(this.#fd);
       this.#dirty = false;
     } catch (error) {
@@ -164,9 +167,32 @@ class FileLog implements SessionLog {
     this.#lock.release();
   }
 
+  /**
+   * The file was deleted under us: `git clean -fdx` does that to what is ignored. What was recorded is still there behind the open
+   * descriptor, and is written where it was. Not where the whole workspace is gone, and never over another file.
+   */
+  #putBack(): void {
+    const dir = dirname(this.path);
+    const { within } = this.#options;
+    if (within !== undefined) demandWithin(dir, within);
+    if (!existsSync(within ?? dirname(dir))) throw new Error("the directory was deleted");
+    ensureDirectory(dir);
+    this.#lock.release();
+    this.#lock = acquireLock(dir, this.id, this.#now);
+    const fd = createFile(this.path, this.id);
+    try {
+      copyAll(this.#fd, fd);
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    closeSync(this.#fd);
+    this.#fd = fd;
+  }
+
   #break(error: unknown): void {
     this.#healthy = false;
-    this.#onBroken(brokenMessage(dirname(this.path), error));
+    this.#options.onBroken(brokenMessage(dirname(this.path), error));
   }
 }
 
@@ -217,6 +243,16 @@ function writeWhole(fd: number, line: string): void {
   }
 }
 
+function copyAll(from: number, to: number): void {
+  const chunk = Buffer.alloc(1024 * 1024);
+  for (let at = 0; ; ) {
+    const count = readSync(from, chunk, 0, chunk.length, at);
+    if (count === 0) return;
+    for (let written = 0; written < count; ) written += writeSync(to, chunk, written, count - written);
+    at += count;
+  }
+}
+
 /** @throws Error when the part of `dir` that exists already leads out of `root`. */
 function demandWithin(dir: string, root: string): void {
   let existing = dir;
@@ -257,7 +293,7 @@ function writeIgnoreFile(dir: string): void {
 }
 
 function createFile(path: string, id: string): number {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND | constants.O_NOFOLLOW;
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND | constants.O_NOFOLLOW;
   try {
     const fd = openSync(path, flags, 0o600);
     fchmodSync(fd, 0o600);

@@ -103,6 +103,9 @@ function report(change: Change): ToolResult {
 export async function applyChange(change: Change, context: ToolContext): Promise<ToolResult> {
   const { original, after, target } = change;
   const touched = touch(target, "write");
+  if (context.settings.keepsLog?.(target.path) === true) {
+    return failed(`${quotePath(target.relative)} is a session log of thndrs: it is only ever appended to, and not by tools.`);
+  }
   if (original?.file.bytes.equals(after) === true) {
     return succeeded(`No change: ${quotePath(target.relative)} already has exactly this content. Nothing was written.`, {
       touched,

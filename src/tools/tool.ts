@@ -21,6 +21,8 @@ export type ToolSettings = {
   readonly webAllowHosts: readonly string[];
   readonly webSearch: "duckduckgo" | "searxng" | "brave" | "exa" | "none";
   readonly webSearchUrl?: string;
+  /** Whether an absolute real path is a log of thndrs' own, which no tool writes. */
+  readonly keepsLog?: (path: string) => boolean;
   /** Looks up an API key for a search backend; never logged. */
   readonly credential: (name: string) => string | undefined;
 };
