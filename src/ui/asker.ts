@@ -17,16 +17,21 @@ export type AskerOptions = {
   readonly onFailure: (message: string) => void;
 };
 
+/** A text too long to be read before answering says so. */
+function limited(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()}… (${text.length} characters in all)`;
+}
+
 /** Everything that would run, complete: a question must not hide what it asks for. */
 function describeCall(name: string, input: Readonly<Record<string, unknown>>): string {
   const { argv, cwd, background } = input;
-  if (!Array.isArray(argv)) return `${name} ${visible(JSON.stringify(input)).slice(0, 2000)}`;
+  if (!Array.isArray(argv)) return `${name} ${limited(visible(JSON.stringify(input)), 2000)}`;
   const words = argv.map((word) => {
     const text = visible(String(word));
     return /^[\w./:=@%+,-]+$/.test(text) ? text : JSON.stringify(text);
   });
   const where = typeof cwd === "string" ? `  (in ${visible(cwd)})` : "";
-  return `${name}: ${words.join(" ").slice(0, 4000)}${where}${background === true ? "  (in the background)" : ""}`;
+  return `${name}: ${limited(words.join(" "), 4000)}${where}${background === true ? "  (in the background)" : ""}`;
 }
 
 function questionFor(

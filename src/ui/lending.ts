@@ -67,6 +67,11 @@ export class Lending {
     this.#options.say(questionLines(question));
     question.signal?.addEventListener("abort", giveUp, { once: true });
     this.#answer = (typed) => {
+      // Something else was being typed when the question came: it is neither yes nor no.
+      if (typed !== undefined && numberedAnswer(question, typed) === undefined) {
+        this.#options.say([`answer with a number from 1 to ${question.choices.length}, or give up with Esc`]);
+        return;
+      }
       this.#answer = undefined;
       question.signal?.removeEventListener("abort", giveUp);
       resolve(typed === undefined ? undefined : numberedAnswer(question, typed));

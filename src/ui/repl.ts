@@ -7,6 +7,7 @@ import type { Controls } from "../app/controls.ts";
 import type { OpenedRuntime } from "../app/open.ts";
 import type { AskApproval } from "../app/permit.ts";
 import type { Runtime } from "../app/runtime.ts";
+import { monotonicClock } from "../base/clock.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { listSessions } from "../session/list.ts";
 import type { TurnOutcome } from "../types/event.ts";
@@ -33,6 +34,7 @@ import { parseInput } from "./slash.ts";
 import { createStyle, fit, type Style } from "./style.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
+import { Typing } from "./typing.ts";
 
 /** How long a turn may wind down when the program leaves. */
 const WIND_DOWN_MS = 5000;
@@ -52,6 +54,7 @@ export class Repl {
   #ready: Promise<void> = Promise.resolve();
   readonly #lending: Lending;
   readonly #arming: QuitArming;
+  readonly #typing: Typing;
   #quitting = false;
   readonly #kept = new KeptLines();
 
@@ -97,6 +100,7 @@ export class Repl {
       onChange: () => this.#live.refresh(),
     });
     this.#arming = new QuitArming(() => this.#live.refresh());
+    this.#typing = new Typing(monotonicClock, () => this.#live.refresh());
     this.#lending = new Lending({
       keyboard: () => this.#keyboard,
       live: this.#live,
@@ -108,6 +112,7 @@ export class Repl {
       stream: this.#stream,
       plain: options.plain,
       onEvents: (events) => {
+        this.#typing.note();
         for (const event of events) this.#input.handle(event);
         this.#live.refresh();
       },
@@ -129,7 +134,10 @@ export class Repl {
     });
     this.#ask = createAsker({
       approvals: () => this.#desk.approvals,
-      pick: (question) => this.pick(question),
+      pick: async (question) => {
+        await this.#typing.pause(question.signal);
+        return this.pick(question);
+      },
       cancel: () => void this.#turns.cancel(),
       onFailure: (message) => this.error(message),
     });
@@ -153,7 +161,6 @@ export class Repl {
   get running(): boolean {
     return this.#turns.activity !== undefined;
   }
-  /** The user's home directory. */
   get home(): string | undefined {
     return this.controls.homes.user;
   }
@@ -244,7 +251,6 @@ export class Repl {
     this.#desk.turns += 1;
     const { stdout } = this.#options.output;
     if (outcome.status === "ok" && this.#stream !== stdout) stdout.line(outcome.text);
-    // After a good end everything has been said; other ends have said their error as an event.
     if (outcome.status === "limit") this.say([this.#style.dim("· the limit ends this turn; the conversation goes on")]);
   }
 
@@ -371,7 +377,7 @@ export class Repl {
       prompt: `${mark} `,
       closing: this.#quitting,
       contextLeft: this.#desk.contextLeft,
-      hint: this.#keyboard.pasting ? "pasting… (Esc ends it)" : this.#arming.hint,
+      hint: this.#keyboard.pasting ? "pasting… (Esc ends it)" : (this.#arming.hint ?? this.#typing.hint),
     });
   }
 

@@ -180,7 +180,7 @@ class EventTranscript implements Transcript {
 
   error(message: string): void {
     this.#gap();
-    const lines = sanitize(message).split("\n");
+    const lines = message.split("\n").map(visible);
     this.#settle(lines.flatMap((line) => wrap(`✗ ${line}`, this.#columns)).map((line) => this.#options.style.red(line)));
   }
 

@@ -129,6 +129,27 @@ test("approval: Esc in a question cancels the run; Esc in the run takes the ques
   expect(terminal.lineMode().canonical).toBe(false);
 });
 
+test("approval: a question does not come between the keys of somebody who types", async () => {
+  await using stage = await startRepl([{ ...shell("echo", "a"), hold: { gate: "call" } }, { text: "fine" }], {
+    env: { THNDRS_APPROVAL: "shell" },
+  });
+  const { terminal, model } = stage;
+  stage.send("go");
+  await model.server.request(1);
+  terminal.write("half a thou");
+  await terminal.waitFor("❯ half a thou");
+  model.server.release("call");
+  await terminal.waitFor("a question waits");
+  const last = performance.now();
+  terminal.write("ght\r");
+  await terminal.waitFor("↳ steering: half a thought");
+  await terminal.waitFor("Allow run_shell: echo a");
+  expect(performance.now() - last).toBeGreaterThan(500);
+  terminal.press("enter");
+  await terminal.waitFor("fine");
+  expect(stage.userTexts(2).at(-1)).toBe("half a thought");
+});
+
 test("approval in TERM=dumb is answered by number", async () => {
   await using stage = await startRepl([shell("echo", "dumb-ran"), { text: "over" }], {
     term: "dumb",
@@ -137,6 +158,8 @@ test("approval in TERM=dumb is answered by number", async () => {
   const { terminal } = stage;
   stage.send("go");
   await terminal.waitFor("4  No");
+  stage.send("something else");
+  await terminal.waitFor("answer with a number");
   stage.send("1");
   await terminal.waitFor("over");
   expect(terminal.screen.everything()).toContain("dumb-ran");
