@@ -20,10 +20,13 @@ const KINDS: Readonly<Record<string, ToolKind>> = {
   read_url: "fetch",
 };
 
+/** Names that calls of an external agent have: its own kinds. */
+const AGENT_KINDS: readonly ToolKind[] = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch"];
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 export function kindOf(name: string): ToolKind {
-  return KINDS[name] ?? "other";
+  return KINDS[name] ?? AGENT_KINDS.find((kind) => kind === name) ?? "other";
 }
 
 /** Paths a call names, from the workspace root, each once. */
@@ -72,8 +75,15 @@ export function titleOf(name: string, input: Arguments): string {
         return `Search the web: ${text(input.query) ?? ""}`;
       case "read_url":
         return `Fetch ${text(input.url) ?? ""}`;
-      default:
-        return name;
+      default: {
+        // An external agent's call, or a question of its: what it says of itself, or the command.
+        const about = Array.isArray(input.argv)
+          ? commandLine(input)
+          : name.startsWith("mcp__")
+            ? undefined
+            : filled(input.action);
+        return about === undefined ? name : `${name}: ${about}`;
+      }
     }
   };
   return cutChars(said().replace(/\s+/g, " ").trim(), TITLE_CHARS);

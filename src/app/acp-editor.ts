@@ -29,7 +29,7 @@ const WRITE_MS = 10_000;
 
 /** What a permission that lasts covers: this very command, or this kind of change. */
 function grantKey(name: string, input: Readonly<Record<string, unknown>>): string {
-  return name === "run_shell" ? `${name} ${JSON.stringify([input.argv, input.cwd ?? "."])}` : name;
+  return input.argv === undefined ? name : `${name} ${JSON.stringify([input.argv, input.cwd ?? "."])}`;
 }
 
 const quiet = (work: Promise<unknown>): Promise<void> =>
@@ -78,7 +78,8 @@ export class EditorLink {
     const toolCallId = [...this.#running].findLast(([, tool]) => tool === name)?.[0] ?? `question-${crypto.randomUUID()}`;
     await this.#parts.sender.settled();
     const shown = this.#parts.redact(titleOf(name, input));
-    const always = name === "run_shell" ? "Always allow this command in this session" : `Always allow ${name} in this session`;
+    const always =
+      input.argv !== undefined ? "Always allow this command in this session" : `Always allow ${name} in this session`;
     const request = client.request(
       "session/request_permission",
       {

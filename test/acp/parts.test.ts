@@ -157,9 +157,14 @@ test("titles say in one line what a call does", () => {
     ["search_text", { pattern: "x y", path: "src" }, 'Search "x y" in src'],
     ["read_file_range", { path: "a", start_line: 3, end_line: 9 }, "Read a:3-9"],
     ["mcp__files__read", {}, "mcp__files__read"],
+    ["mcp__files__do", { action: "delete" }, "mcp__files__do"],
+    ["background_process", { action: "output", process_id: "bg-1" }, "background_process: output"],
+    ["acp:other execute", { argv: ["rm", "-rf", "x"] }, "acp:other execute: rm -rf x"],
+    ["edit", { action: "Edit the file", kind: "edit" }, "edit: Edit the file"],
     ["read_file_range", { path: 7 }, "Read a file"],
     ["create_file", { path: `a\nb${"c".repeat(400)}` }, `Create a b${"c".repeat(150)}`],
   ];
   for (const [name, input, title] of cases) expect(titleOf(name, input)).toBe(title);
   expect(kindOf("mcp__files__read")).toBe("other");
+  expect(kindOf("execute")).toBe("execute");
 });

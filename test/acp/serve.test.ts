@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { McpServer, SessionUpdate } from "@agentclientprotocol/sdk";
 import { fakeCommand } from "../mcp/fleet.ts";
 import { openEditor } from "./editor.ts";
+import { fakeConfig } from "./stage.ts";
 
 type Kind = SessionUpdate["sessionUpdate"];
 
@@ -486,6 +487,39 @@ test("a login in a terminal is offered where the editor can open one", async () 
     expect.objectContaining({ id: "key" }),
     { type: "terminal", id: "setup", name: "thndrs setup", args: ["setup"] },
   ]);
+});
+
+test("an editor may drive an external agent through thndrs; always covers one command of it, not all", async () => {
+  const titles: string[] = [];
+  await using editor = await openEditor({
+    script: [{ text: "unused" }],
+    config: fakeConfig(["plain"], "/dev/null"),
+    flags: { model: "acp:plain" },
+    permission: (title) => {
+      titles.push(title);
+      return "always";
+    },
+  });
+  const id = await editor.open();
+  const question = (command: string) => [
+    "session/request_permission",
+    {
+      toolCall: { toolCallId: "c", title: "Tidy up", kind: "execute", rawInput: { command } },
+      options: [{ optionId: "yes", name: "Yes", kind: "allow_once" }],
+    },
+  ];
+  const talk = [
+    question("ls"),
+    question("ls"),
+    question("rm -rf /"),
+    ["update", { sessionUpdate: "tool_call", toolCallId: "c", title: "Tidy up", kind: "execute", status: "completed" }],
+  ];
+  expect(await editor.prompt(id, JSON.stringify(talk))).toEqual({ stopReason: "end_turn" });
+  expect(titles).toEqual(["acp:plain execute: sh -c ls", 'acp:plain execute: sh -c "rm -rf /"']);
+  expect(ofKind(editor.updates, "tool_call")).toEqual([
+    expect.objectContaining({ toolCallId: "c", title: "execute: Tidy up", kind: "execute" }),
+  ]);
+  expect(editor.records(id).map((record) => record.type)).toContain("acp_session");
 });
 
 test("limits and logs as the flags of serve say", async () => {
