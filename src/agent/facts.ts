@@ -29,12 +29,26 @@ function clip(text: string): string {
   return line.length <= FACT_CHARS ? line : `${line.slice(0, FACT_CHARS - 1).toWellFormed()}…`;
 }
 
-/** What the user said without our own elements around it. */
+const OWN_ELEMENTS =
+  /<(project_context|project_context_update|thndrs_self_knowledge_update|skill_content|conversation_summary)(?=[\s>])/g;
+
+/** What the user said without our own elements around it. Linear: an element that is never closed is looked for once. */
 export function plainUserText(text: string): string {
-  return text
-    .replace(/<(project_context|project_context_update|thndrs_self_knowledge_update|skill_content)\b[\s\S]*?<\/\1>/g, "")
-    .replace(/<conversation_summary>[\s\S]*?<\/conversation_summary>/g, "")
-    .trim();
+  const open = new Set<string>();
+  let kept = "";
+  let from = 0;
+  for (const { 0: tag, 1: name = "", index } of text.matchAll(OWN_ELEMENTS)) {
+    if (index < from || open.has(name)) continue;
+    const close = `</${name}>`;
+    const end = text.indexOf(close, index + tag.length);
+    if (end === -1) {
+      open.add(name);
+      continue;
+    }
+    kept += text.slice(from, index);
+    from = end + close.length;
+  }
+  return (kept + text.slice(from)).trim();
 }
 
 function constraints(messages: readonly Message[]): string[] {

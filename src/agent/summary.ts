@@ -52,11 +52,15 @@ export function summaryText(parts: SummaryParts): string {
   ].join("\n");
 }
 
-const SUMMARY = /<conversation_summary>[\s\S]*?<\/conversation_summary>/;
+const OPEN = "<conversation_summary>";
+const CLOSE = "</conversation_summary>";
 
 /** The summary in a message's text, without what stands around it. */
 export function formerSummary(message: Message | undefined): string | undefined {
-  return message?.role === "user" ? SUMMARY.exec(message.text)?.[0] : undefined;
+  if (message?.role !== "user") return undefined;
+  const start = message.text.indexOf(OPEN);
+  const end = start === -1 ? -1 : message.text.indexOf(CLOSE, start);
+  return end === -1 ? undefined : message.text.slice(start, end + CLOSE.length);
 }
 
 function element(name: string, summary: string | undefined): string | undefined {

@@ -200,3 +200,15 @@ test("facts keep to their room: what is open first, then the oldest constraints"
   const few = protectedFacts([], [...said, ...open], 180);
   expect(few).toEqual([...said.slice(0, 4), said[39] ?? "", ...open]);
 });
+
+test("our elements are found in linear time, closed or not", () => {
+  expect(
+    plainUserText("a <project_context>x</project_context> b <skill_content>open <project_context y>z</project_context> c"),
+  ).toBe("a  b <skill_content>open  c");
+  expect(plainUserText("<project_contexts>mine</project_contexts>")).toBe("<project_contexts>mine</project_contexts>");
+  const began = performance.now();
+  const hostile = "<skill_content> <conversation_summary> <project_context> x ".repeat(40_000);
+  expect(plainUserText(hostile)).toBe(hostile.trim());
+  expect(objectiveOf([user(hostile)])).toBe(hostile.trim());
+  expect(performance.now() - began).toBeLessThan(2000);
+});
