@@ -30,7 +30,7 @@ function clip(text: string): string {
 }
 
 const OWN_ELEMENTS =
-  /<(project_context|project_context_update|thndrs_self_knowledge_update|skill_content|conversation_summary)(?=[\s>])/g;
+  /<(project_context|project_context_update|thndrs_self_knowledge_update|skill|skill_content|conversation_summary)(?=[\s>])/g;
 
 /** What the user said without our own elements around it. Linear: an element that is never closed is looked for once. */
 export function plainUserText(text: string): string {

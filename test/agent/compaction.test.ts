@@ -212,3 +212,7 @@ test("our elements are found in linear time, closed or not", () => {
   expect(objectiveOf([user(hostile)])).toBe(hostile.trim());
   expect(performance.now() - began).toBeLessThan(2000);
 });
+
+test("a skill that was delivered with the prompt is not what the user said", () => {
+  expect(plainUserText('<skill name="x" path="p" hash="h" truncated="false">\nnever do this\n</skill>\n\n$x now')).toBe("$x now");
+});
