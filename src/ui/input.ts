@@ -64,12 +64,17 @@ const EDITS: Readonly<Record<string, EditCommand>> = {
   "alt+d": "kill-word-right",
   "ctrl+delete": "kill-word-right",
   "ctrl+y": "yank",
+  "ctrl+h": "delete-left",
   "ctrl+_": "undo",
+  "ctrl+/": "undo",
+  "ctrl+-": "undo",
+  "ctrl+shift+-": "undo",
 };
 
 const REQUESTS: Readonly<Record<string, InputRequest>> = {
   "ctrl+c": "interrupt",
   escape: "escape",
+  "ctrl+[": "escape",
   "ctrl+z": "suspend",
   "ctrl+t": "toggle-queue",
   "ctrl+g": "external-editor",

@@ -12,6 +12,8 @@ export type KeyboardOptions = {
   /** TERM=dumb: no control sequence may be written. */
   readonly plain: boolean;
   readonly onEvents: (events: readonly KeyEvent[]) => void;
+  /** The program was stopped from outside and goes on: what stands on the terminal is not known any more. */
+  readonly onContinue: () => void;
   /** The terminal is gone. */
   readonly onGone: () => void;
 };
@@ -67,6 +69,7 @@ class TerminalKeyboard implements Keyboard {
     process.stdin.on("end", this.#onEnd);
     process.stdin.on("error", this.#onEnd);
     process.stdin.on("close", this.#onEnd);
+    process.on("SIGCONT", this.#onContinue);
     process.stdin.resume();
     if (!this.#options.plain) this.#options.stream.write(ON);
   }
@@ -112,6 +115,7 @@ class TerminalKeyboard implements Keyboard {
     process.stdin.off("end", this.#onEnd);
     process.stdin.off("error", this.#onEnd);
     process.stdin.off("close", this.#onEnd);
+    process.removeListener("SIGCONT", this.#onContinue);
     process.stdin.pause();
     if (!this.#options.plain) this.#options.stream.writeNow(this.#reportsKeys ? REPORT_NO_KEYS + OFF : OFF);
     this.#reportsKeys = false;
@@ -121,6 +125,14 @@ class TerminalKeyboard implements Keyboard {
       // The terminal is gone; it has no mode to restore.
     }
   }
+
+  readonly #onContinue = (): void => {
+    // Set anew: the shell may have changed it behind our back.
+    process.stdin.setRawMode(false);
+    process.stdin.setRawMode(true);
+    if (!this.#options.plain) this.#options.stream.write(ON);
+    this.#options.onContinue();
+  };
 
   readonly #onEnd = (): void => {
     this.#options.onGone();

@@ -18,6 +18,8 @@ export interface LiveTerminal {
   /** Takes the live region away until `release`; settled lines wait. */
   hold(): Promise<void>;
   release(): void;
+  /** Draws anew, below whatever stands there now. */
+  restart(): void;
   /** An empty screen; the scrollback stays. */
   clear(): void;
   /** The last of it: settled lines out, live region away. */
@@ -96,6 +98,11 @@ class Live implements LiveTerminal {
   release(): void {
     this.#held = false;
     this.#columns = this.columns;
+    this.refresh();
+  }
+
+  restart(): void {
+    this.#frame = undefined;
     this.refresh();
   }
 

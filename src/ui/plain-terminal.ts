@@ -60,6 +60,10 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
       held = false;
       refresh();
     },
+    restart() {
+      shown = undefined;
+      refresh();
+    },
     clear() {
       leaveLine();
       refresh();

@@ -116,6 +116,7 @@ export class Repl {
         for (const event of events) this.#input.handle(event);
         this.#live.refresh();
       },
+      onContinue: () => this.#live.restart(),
       onGone: () => this.quit(EXIT.sighup),
     });
     this.#turns = new Turns({

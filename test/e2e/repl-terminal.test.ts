@@ -173,6 +173,20 @@ for (const columns of WIDTHS) {
   });
 }
 
+test("L04 stopped and continued from outside: raw mode and the line come back", async () => {
+  await using stage = await startRepl([]);
+  const { terminal } = stage;
+  terminal.write("abc");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ abc");
+  const seen = terminal.raw().length;
+  terminal.signal("SIGSTOP");
+  terminal.signal("SIGCONT");
+  await terminal.waitFor(() => terminal.raw().slice(seen).includes("❯ abc"));
+  expect(terminal.lineMode()).toEqual(RAW);
+  terminal.write("d");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ abcd");
+});
+
 test("L07 stdout is a file: the answers are in it and nothing else, the terminal has the rest", async () => {
   const { tempDir } = await import("../support/temp.ts");
   await using place = await tempDir();
