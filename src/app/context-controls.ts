@@ -13,6 +13,9 @@ import { type ContextLedger, itemId } from "./ledger.ts";
 /** `message` is a sentence for a person, either way. */
 export type Answer = { readonly ok: boolean; readonly message: string };
 
+/** `missing`: there is nothing of that name now. */
+export type PinOutcome = Answer & { readonly missing?: boolean };
+
 export interface ContextControls {
   /** Everything in the context now: what the `context_ledger` record, `/context` and `/tokens` show. */
   ledger(): ContextLedger;
@@ -20,7 +23,7 @@ export interface ContextControls {
   pins(): readonly string[];
   drops(): readonly string[];
   /** `/context pin PATH`; the path as typed. Takes effect with the next message. Also lifts a drop of that file. */
-  pin(path: string): Promise<Answer>;
+  pin(path: string): Promise<PinOutcome>;
   /** `/context unpin PATH`. */
   unpin(path: string): Answer;
   /** `/context drop PATH`: a source of the ledger, by its path or its directory. */
@@ -83,7 +86,8 @@ export function createContextControls(parts: ContextControlParts): ContextContro
       if (!answer.ok) return answer;
       if (answer.fresh) recordPin(answer.path, PINNED);
       const lifted = await lift(answer.path);
-      return { ok: true, message: lifted.length === 0 ? answer.message : `${answer.message} It is no longer dropped.` };
+      const message = lifted.length === 0 ? answer.message : `${answer.message} It is no longer dropped.`;
+      return { ok: true, message, missing: answer.missing ?? false };
     },
     unpin(path) {
       const answer = engine.unpin(path);
@@ -120,9 +124,12 @@ export function createContextControls(parts: ContextControlParts): ContextContro
 }
 
 /** `--pin`. @throws UserError for a path that cannot be pinned, and where project context is off. */
-export async function pinAll(controls: ContextControls, paths: readonly string[]): Promise<void> {
+export async function pinAll(controls: ContextControls, paths: readonly string[], emit: Emit): Promise<void> {
   for (const path of paths) {
     const pinned = await controls.pin(path);
     if (!pinned.ok) throw new UserError(`--pin ${path}: ${pinned.message}`);
+    if (!pinned.missing) continue;
+    const message = `--pin ${path}: there is no such file or directory; its text is sent when there is`;
+    emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "context_pin", message } });
   }
 }

@@ -54,6 +54,6 @@ export async function openContextDesk(parts: DeskParts): Promise<ContextDesk> {
         pending: conversation().pendingCompaction,
       }),
   });
-  await pinAll(context, parts.pins);
+  await pinAll(context, parts.pins, bus.emit);
   return { context, used: () => usedTokens(active.budget, harness(), conversation().messages) };
 }

@@ -45,9 +45,9 @@ export type Delivery = { readonly text: string; readonly sources: readonly Sourc
 
 export type Touched = { readonly path: string; readonly kind: string; readonly completeHash?: string };
 
-/** `path` is absolute; `fresh` is false where nothing changed. */
+/** `path` is absolute; `fresh` is false where nothing changed; `missing`: there is nothing of that name now. */
 export type PinAnswer =
-  | { readonly ok: true; readonly message: string; readonly path: string; readonly fresh: boolean }
+  | { readonly ok: true; readonly message: string; readonly path: string; readonly fresh: boolean; readonly missing?: boolean }
   | { readonly ok: false; readonly message: string };
 
 export type PinnedPath = { readonly path: string /** As a person wrote it. */; readonly typed: string };

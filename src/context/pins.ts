@@ -2,6 +2,7 @@
  * Pinned paths (C4, By pin; integrations.md, Compaction): what governs them applies in every turn, and a pinned file's own
  * text is in the conversation as it is on disk. Refuses: paths outside the workspace; reading files (pinned.ts).
  */
+import type { Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { PinAnswer, PinnedPath } from "./contract.ts";
@@ -11,6 +12,12 @@ import { absoluteCandidates, governingDirectory, isInside, scopeOf } from "./pla
 type Pin = { readonly typed: string /** False: only what governs the path is wanted. */; readonly text: boolean };
 
 const MAX_PINS = 200;
+
+/** What pinning this brings; a name that is not there may be a slip of the pen. */
+function said(info: Stats | undefined, text: boolean): string {
+  if (!info) return ", which does not exist now: the instruction files that would govern it apply";
+  return `: ${text && !info.isDirectory() ? "its text and " : ""}the instruction files that govern it apply`;
+}
 
 export class PinBoard {
   readonly #root: string;
@@ -34,15 +41,15 @@ export class PinBoard {
     const path = candidates[at];
     const directory = path === undefined ? undefined : await governingDirectory(path);
     if (path === undefined || directory === undefined || !isInside(this.#root, directory)) {
-      return { ok: false, message: `${typed} is not inside the workspace ${this.#root}.` };
+      const message = typed.trim() === "" ? "Which path?" : `${typed} is not inside the workspace ${this.#root}.`;
+      return { ok: false, message };
     }
     const label = scopeOf(this.#root, path);
     if (this.#pins.has(path)) return { ok: true, message: `${label} is pinned already.`, path, fresh: false };
     if (this.#pins.size >= MAX_PINS) return { ok: false, message: `${MAX_PINS} paths are pinned already; unpin one first.` };
     this.#pins.set(path, { typed, text });
-    const own = text && found[at]?.isDirectory() !== true ? "its text and " : "";
-    const message = `Pinned ${label}: ${own}the instruction files that govern it apply from the next turn on.`;
-    return { ok: true, message, path, fresh: true };
+    const message = `Pinned ${label}${said(found[at], text)} from the next turn on.`;
+    return { ok: true, message, path, fresh: true, missing: found[at] === undefined };
   }
 
   unpin(typed: string, cwd: string): PinAnswer {

@@ -71,9 +71,16 @@ export async function governingDirectory(path: string): Promise<string | undefin
   return undefined;
 }
 
-/** A path as a person wrote it, made absolute against each base. */
+/** Normalised, one spelling for `a` and `a/`. */
+function place(...parts: readonly string[]): string {
+  const path = join(...parts);
+  return path.length > 1 && path.endsWith(sep) ? path.slice(0, -1) : path;
+}
+
+/** A path as a person wrote it, made absolute against each base; none for no words at all. */
 export function absoluteCandidates(text: string, bases: readonly string[], home: string | undefined): string[] {
-  if (text === "~" || text.startsWith("~/")) return home === undefined ? [] : [join(home, text.slice(1))];
-  if (isAbsolute(text)) return [join(text)];
-  return [...new Set(bases)].map((base) => join(base, text));
+  if (text.trim() === "") return [];
+  if (text === "~" || text.startsWith("~/")) return home === undefined ? [] : [place(home, text.slice(1))];
+  if (isAbsolute(text)) return [place(text)];
+  return [...new Set(bases)].map((base) => place(base, text));
 }

@@ -120,11 +120,16 @@ test("pins outside the workspace are refused; unpinning ends both meanings; a pi
   await using b = await pinned("api/notes.md");
   expect((await b.engine.pin("../secret.txt")).ok).toBe(false);
   expect((await b.engine.pin("/etc/hostname")).ok).toBe(false);
+  expect(await b.engine.pin(" ")).toEqual({ ok: false, message: "Which path?" });
+  expect(await b.engine.pin("api/notes.md/")).toMatchObject({ ok: true, fresh: false });
+  expect(await b.engine.pin("api/ntoes.md")).toMatchObject({ message: expect.stringContaining("does not exist now") });
+  expect(b.engine.unpin("api/ntoes.md").ok).toBe(true);
   expect(await b.engine.pin("api/notes.md")).toMatchObject({ ok: true, fresh: false });
   expect(b.engine.unpin("api/notes.md")).toMatchObject({ ok: true, path: b.at("api/notes.md") });
   expect(b.engine.unpin("api/notes.md").ok).toBe(false);
   expect((await b.engine.turn("")).text).toBe("");
   expect(b.engine.pins()).toEqual([]);
+  expect((await b.engine.drop("")).ok).toBe(false);
 });
 
 test("C6 pinned text counts against the total: over it the model gets the path", async () => {

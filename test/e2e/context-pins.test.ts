@@ -75,6 +75,9 @@ test("--pin with --no-context, or a path outside, is refused before anything is 
     expect(result.stderr).toContain(`--pin ${args[1]}: `);
   }
   expect(model.server.requests.length).toBe(0);
+  const typo = await runThndrs({ args: ["--pin", "api/ntoes.md", "-p", "hi"], cwd: dir.path, env: model.env });
+  expect(typo).toMatchObject({ code: 0, stdout: "ok\n" });
+  expect(typo.stderr).toContain("--pin api/ntoes.md: there is no such file or directory");
 });
 
 test("thndrs context --pin shows the pinned text; with paths only what governs them", async () => {
