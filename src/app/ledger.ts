@@ -41,7 +41,7 @@ export type LedgerInput = {
 };
 
 /** More of one kind than this are one item: the record of a turn must not grow with the tree or with the run. */
-const MAX_CANDIDATES = 200;
+const MAX_CANDIDATES = 64;
 const MAX_ARCHIVED = 50;
 
 /** `ctx_<kind>_<16 hex digits>`, stable for what it names. */
