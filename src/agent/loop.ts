@@ -102,13 +102,13 @@ class Turn {
     const finished = await runCalls(calls, context, cutCall);
     let repeated = 0;
     for (const { call, result, message } of finished) {
-      const times = this.#progress.note(call.name, call.arguments, result.text);
+      const times = this.#progress.note(call.name, call.arguments, result.stable ?? result.text);
       repeated = Math.max(repeated, times);
       messages.push(times < REPEAT_NOTICE ? message : { ...message, text: `${message.text}\n\n${repeatNotice(times)}` });
     }
     if (signal.aborted) return this.#cancelled("");
     if (repeated >= REPEAT_FAILURE) {
-      const message = `no progress: the model made the same call with the same result ${repeated} times in a row`;
+      const message = "no progress: the model makes the same calls with the same results over and over";
       return this.#fail({ class: "no_progress", message }, "failed");
     }
     return GO_ON;
@@ -215,7 +215,7 @@ function cut(calls: readonly ToolCall[]): string | undefined {
 }
 
 function repeatNotice(times: number): string {
-  return `[notice: this is the same call with the same result ${times} times in a row. Do something else, or answer. At ${REPEAT_FAILURE} the run stops.]`;
+  return `[notice: the same call with the same result, ${times} times in a row or in a round of calls. Do something else, or answer. At ${REPEAT_FAILURE} the run stops.]`;
 }
 
 /** Runs one turn to its end. Never throws for a foreseeable reason; emits exactly one `failed` or `cancelled` when it does not end well. */

@@ -10,7 +10,7 @@ import { sayDuration } from "../base/text.ts";
 import type { ShellExec } from "../types/event.ts";
 import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "./bounds.ts";
 import { sayCommand } from "./command-text.ts";
-import { reportCommand } from "./shell-report.ts";
+import { reportCommand, sayEnd } from "./shell-report.ts";
 import { findTouched, mergeTouched } from "./shell-touch.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
@@ -84,6 +84,7 @@ async function runOnce(call: ShellInput, place: Place, context: ToolContext): Pr
   return {
     status: toolStatus(outcome),
     text: report.text,
+    stable: `${sayEnd({ ...outcome, elapsedMs: 0 }, limitMs)}${report.text.slice(sayEnd(outcome, limitMs).length)}`,
     truncated: report.cut,
     effects: [effectOf(call, place, outcome)],
     touched,

@@ -50,6 +50,8 @@ export type ToolResult = {
   /** Text for the model; capped by the tool itself with the cut *said*, capped again as a last resort by agent/calls. */
   readonly text: string;
   readonly truncated: boolean;
+  /** The text without what differs each time although nothing changed (how long it took); default: `text`. */
+  readonly stable?: string;
   readonly effects: readonly Effect[];
   readonly touched: readonly TouchedPath[];
 };
