@@ -31,6 +31,19 @@ const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 
 type Fence = { readonly mark: string; readonly info: string; readonly nested: boolean };
 
+/** Most lines are none of these: looked at before a regular expression is. */
+function mayFence(line: string): boolean {
+  return line.includes("```") || line.includes("~~~");
+}
+
+function isBlank(line: string): boolean {
+  return line === "" || (line.charCodeAt(0) <= 0x20 && line.trim() === "");
+}
+
+function closesFence(trimmed: string, mark: string): boolean {
+  return trimmed.startsWith(mark) && trimmed.replaceAll(mark[0] ?? "`", "") === "";
+}
+
 class Splitter implements BlockSplitter {
   #line = "";
   #lines: string[] = [];
@@ -80,12 +93,12 @@ class Splitter implements BlockSplitter {
       this.#undecided = false;
       if (!/^\s{2,}\S/.test(line) && !LIST.test(line) && line.trim() !== "") this.#flush(blocks);
     }
-    const fence = FENCE.exec(line);
+    const fence = mayFence(line) ? FENCE.exec(line) : null;
     if (fence) {
       this.#openFence(line, fence, blocks);
       return;
     }
-    if (line.trim() === "") {
+    if (isBlank(line)) {
       if (this.#lines.length === 0) {
         this.#continues = false;
         return;
@@ -96,7 +109,7 @@ class Splitter implements BlockSplitter {
       } else this.#flush(blocks);
       return;
     }
-    if (HEADING.test(line)) {
+    if (line.includes("#") && HEADING.test(line)) {
       this.#flush(blocks);
       this.#lines.push(line);
       this.#flush(blocks);
@@ -120,8 +133,7 @@ class Splitter implements BlockSplitter {
   #inFence(line: string, blocks: Block[]): void {
     const fence = this.#fence;
     if (!fence) return;
-    const trimmed = line.trim();
-    const closes = trimmed.startsWith(fence.mark) && trimmed.replaceAll(fence.mark[0] ?? "`", "") === "";
+    const closes = line.includes(fence.mark) && closesFence(line.trim(), fence.mark);
     if (fence.nested) {
       if (closes) this.#fence = undefined;
       this.#add(line, blocks);

@@ -65,7 +65,8 @@ function fenceLines(block: Block, style: RenderStyle): string[] {
   const fence = block.fence;
   if (!fence) return [];
   // Longer than any run of backticks inside.
-  const longest = Math.max(2, ...[...block.text.matchAll(/`+/g)].map((run) => run[0].length));
+  const runs = block.text.includes("```") ? [...block.text.matchAll(/`+/g)] : [];
+  const longest = runs.reduce((length, run) => Math.max(length, run[0].length), 2);
   const mark = "`".repeat(longest + 1);
   const lines = ansi(`${mark}${fence.info.replaceAll("`", "")}\n${block.text}\n${mark}\n`, style);
   const own = lines.slice(fence.head ? 0 : 1, fence.tail ? undefined : -1);
