@@ -23,7 +23,7 @@ import { lostTexts, wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import type { createTotals } from "./totals.ts";
-import { beginTurnLedger } from "./turn-ledger.ts";
+import { beginTurnLedger, type TurnLedger } from "./turn-ledger.ts";
 
 export type ConversationParts = {
   readonly sessionId: string;
@@ -81,6 +81,7 @@ export class Conversation implements Runtime {
   #system: SystemPrompt | undefined;
   #knowledge = "";
   #active: AbortController | undefined;
+  #ledger: TurnLedger | undefined;
   #closed: Promise<void> | undefined;
   readonly #compactor: Compactor;
 
@@ -199,15 +200,19 @@ export class Conversation implements Runtime {
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
       this.#messages.push({ role: "user", text: head + text });
       this.#compactor.noteUser(userSeq);
-      const ledger = external || !this.#log?.healthy ? undefined : this.#beginLedger(turnId);
+      this.#ledger?.drop();
+      this.#ledger = external || !this.#log?.healthy ? undefined : this.#beginLedger(turnId);
       const turn = this.#turn(turnId, ended);
       const outcome = await (external ? external.run(turn) : runTurn(turn));
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
-      await ledger?.finish(outcome.status === "ok");
+      await this.#ledger?.finish(outcome.status === "ok");
       return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
         ? { ...outcome, status: "policy" }
         : outcome;
+    } catch (error) {
+      this.#ledger?.drop();
+      throw error;
     } finally {
       this.#active = undefined;
       emit({ type: "turn_finished", turnId });
@@ -216,6 +221,7 @@ export class Conversation implements Runtime {
 
   close(): Promise<void> {
     this.#closed ??= (async () => {
+      await this.#ledger?.settle();
       this.#parts.context.close();
       this.#parts.queue.cancelAll();
       await this.#parts.release();
@@ -277,7 +283,7 @@ export class Conversation implements Runtime {
     };
   }
 
-  #beginLedger(turnId: string): ReturnType<typeof beginTurnLedger> {
+  #beginLedger(turnId: string): TurnLedger {
     const { ledger, context, emit } = this.#parts;
     return beginTurnLedger({ turnId, ledger, emit, indexed: () => context.indexed() });
   }

@@ -10,20 +10,31 @@ export type TurnLedgerParts = {
   readonly emit: Emit;
 };
 
-/** At most this long after a turn the background index is waited for, so that the ledger is written. */
-const INDEX_WAIT_MS = 2000;
+/** At most this long the end of a turn waits for the background index: the answer is shown after it. */
+const TURN_WAIT_MS = 50;
+
+/** At most this long the end of the program does; it is to end within a second of its last byte. */
+const CLOSE_WAIT_MS = 700;
 
 /** What a ledger says, without the sizes, which every request changes. */
 function shapeOf(ledger: ContextLedger): string {
   return ledger.items.map((item) => `${item.id} ${item.state} ${item.contentHash ?? ""}`).join("\n");
 }
 
+export type TurnLedger = {
+  /** The turn is over. One that did not end well has said its last word already: nothing more is written. */
+  finish(well: boolean): Promise<void>;
+  /** The program ends: what waits for the index gets its last chance. */
+  settle(): Promise<void>;
+  /** Another turn begins, with a ledger of its own. */
+  drop(): void;
+};
+
 /**
- * Written as soon as the background index is complete, beside the turn: nothing waits for it before the answer is there. Once
- * more at the turn's end where the turn has changed what it says. `finish` is told whether the turn ended well: one that did
- * not has said its last word already.
+ * Written as soon as the background index is complete, beside the turn: no answer waits for it. Once more at the turn's end
+ * where the turn has changed what it says.
  */
-export function beginTurnLedger(parts: TurnLedgerParts): { readonly finish: (well: boolean) => Promise<void> } {
+export function beginTurnLedger(parts: TurnLedgerParts): TurnLedger {
   let over = false;
   let last: string | undefined;
   const write = (): void => {
@@ -36,8 +47,16 @@ export function beginTurnLedger(parts: TurnLedgerParts): { readonly finish: (wel
   const written = parts.indexed().then(write);
   return {
     async finish(well) {
-      if (well) await within(INDEX_WAIT_MS, written);
+      if (well) await within(TURN_WAIT_MS, written);
       if (well && last !== undefined) write();
+      // In a large tree the index may still be made: then its ledger comes when it comes.
+      over = !well || last !== undefined;
+    },
+    async settle() {
+      if (!over) await within(CLOSE_WAIT_MS, written);
+      over = true;
+    },
+    drop() {
       over = true;
     },
   };
