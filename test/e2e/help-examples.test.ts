@@ -13,7 +13,7 @@ const INTERACTIVE = [
   /^thndrs$/,
   /^thndrs "/,
   /^thndrs --(?:model|continue|resume)\b[^|]*$/,
-  /^thndrs (?:setup|trust|config edit)$/,
+  /^thndrs (?:setup|trust|config edit|mcp login \w+)$/,
   /^export /,
 ];
 /** Examples that name something only the reader has. */
