@@ -1,6 +1,7 @@
 /** Every example of the help topics, executed as it stands in a shell (issue 7), against a loopback model. */
 import { expect, test } from "bun:test";
-import { symlink } from "node:fs/promises";
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { TOPICS } from "../../src/base/help-topics.ts";
 import { topicText } from "../../src/cli/help.ts";
 import { binary } from "../support/launch.ts";
@@ -48,6 +49,9 @@ async function stage() {
   });
   const home = await tempDir({});
   await symlink(binary, home.at("thndrs"));
+  // `npx -y PACKAGE …` would ask a registry: the package is a development dependency here.
+  const filesystem = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
+  await writeFile(home.at("npx"), `#!/bin/sh\nshift 2\nexec '${process.execPath}' '${filesystem}' "$@"\n`, { mode: 0o755 });
   const env: Record<string, string> = {
     PATH: `${home.path}:/usr/local/bin:/usr/bin:/bin`,
     HOME: home.path,
