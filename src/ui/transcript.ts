@@ -149,6 +149,8 @@ class EventTranscript implements Transcript {
     }
     const open = this.#splitter.open();
     if (open) {
+      // As it will stand when it has settled.
+      if (!open.continues && !this.#blank) rows.push("");
       const end = color ? "\x1b[0m" : "";
       const lines = renderBlock(open, { color, columns: this.#columns }).slice(-limit);
       rows.push(...lines.map((line) => line + end));
