@@ -27,6 +27,14 @@ export const TARGET = 0.8;
 /** What is assumed to fit, as a share of what did not. */
 const OVERFLOW_SHARE = 0.9;
 
+/** What a wire puts round a message, and round each call and result in it (ids, names of members), in bytes. */
+const FRAME = { message: 16, call: 48, result: 40 } as const;
+
+function frameBytes(message: Message): number {
+  if (message.role === "assistant") return FRAME.message + message.calls.length * FRAME.call;
+  return message.role === "tool" ? FRAME.result : FRAME.message;
+}
+
 /** UTF-8 size of what a message carries. */
 export function messageBytes(message: Message): number {
   let bytes = Buffer.byteLength(message.text);
@@ -46,7 +54,7 @@ export type Budget = {
   readonly known: boolean;
   tokens(bytes: number): number;
   bytesPerToken(): number;
-  /** UTF-8 size of messages; each one is measured once. */
+  /** UTF-8 size of messages with what a request puts round them; each one is measured once. */
   bytes(messages: readonly Message[]): number;
   /** Bytes of a request that are there whatever the conversation holds. */
   fixed(request: Pick<ProviderRequest, "system" | "tools">): number;
@@ -68,7 +76,7 @@ export function createBudget(window: Window, threshold: number): Budget {
   const size = (message: Message): number => {
     let bytes = sizes.get(message);
     if (bytes === undefined) {
-      bytes = messageBytes(message);
+      bytes = messageBytes(message) + frameBytes(message);
       sizes.set(message, bytes);
     }
     return bytes;

@@ -65,7 +65,7 @@ test("a refused, an empty and a failed summary change nothing; after two in a ro
     [{ type: "failure", class: "invalid_request", message: "no" }],
   ];
   for (const answer of bad) {
-    const messages = looped(26);
+    const messages = looped(22);
     const before = [...messages];
     const { made, asked, events } = compactor(messages, [answer]);
     // Over the threshold, still inside the window: the run goes on.
@@ -77,7 +77,7 @@ test("a refused, an empty and a failed summary change nothing; after two in a ro
 });
 
 test("a cancelled summary is no failed one", async () => {
-  const messages = looped(26);
+  const messages = looped(22);
   const { made, asked } = compactor(messages, [
     [{ type: "failure", class: "cancelled", message: "cancelled" }],
     [{ type: "failure", class: "cancelled", message: "cancelled" }],
@@ -93,7 +93,7 @@ test("a cancelled summary is no failed one", async () => {
 
 test("a provider whose window is smaller than we think gets a smaller summary request", async () => {
   const tooLong: readonly ProviderEvent[] = [{ type: "failure", class: "context_overflow", message: "too long" }];
-  const { made, asked, events } = compactor(looped(26), [tooLong, tooLong, SUMMARY]);
+  const { made, asked, events } = compactor(looped(22), [tooLong, tooLong, SUMMARY]);
   await made.beforeRequest("turn-1", never);
   const sizes = asked.map((request) => request.messages[0]?.text.length ?? 0);
   expect(sizes).toHaveLength(3);
@@ -156,7 +156,7 @@ test("one result larger than the whole window is shortened rather than ending th
 });
 
 test("ranges go on where the former summary began, and end before what stays", async () => {
-  const messages = looped(26);
+  const messages = looped(22);
   const { made, events } = compactor(messages, [SUMMARY]);
   await made.beforeRequest("turn-1", never);
   made.noteRequest();
@@ -165,7 +165,7 @@ test("ranges go on where the former summary began, and end before what stays", a
   messages.push(...looped(20).slice(1));
   await made.beforeRequest("turn-1", never);
   const [first, second] = compactions(events) as Extract<RunEvent, { type: "compaction" }>[];
-  expect(first).toMatchObject({ coveredStartSeq: 0, coveredEndSeq: 53 - (kept - 1) - 1 });
+  expect(first).toMatchObject({ coveredStartSeq: 0, coveredEndSeq: 45 - (kept - 1) - 1 });
   expect(second?.coveredStartSeq).toBe(0);
   expect(second?.coveredEndSeq).toBeGreaterThanOrEqual(first?.coveredEndSeq ?? 99);
 });
