@@ -108,6 +108,25 @@ test("L03 the terminal is restored after SIGTERM while a question waits", async 
   expectRestored(terminal);
 });
 
+test("Shift+Enter: asked for where the terminal can report it, given back at the end", async () => {
+  await using stage = await startRepl([{ text: "two lines" }]);
+  const { terminal } = stage;
+  expect(terminal.raw()).toContain("\x1b[?u");
+  expect(terminal.raw()).not.toContain("\x1b[>1u");
+  // What a terminal with the kitty keyboard protocol answers.
+  terminal.write("\x1b[?0u");
+  await terminal.waitForRaw("\x1b[>1u");
+  terminal.write("a\x1b[13;2ub");
+  await terminal.waitFor("  b");
+  terminal.press("enter");
+  await terminal.waitFor("two lines");
+  expect(stage.userTexts(1)).toEqual(["a\nb"]);
+  terminal.write("\x1b[100;5u");
+  expect((await terminal.exited).code).toBe(0);
+  expect(terminal.raw()).toContain("\x1b[<u");
+  expectRestored(terminal);
+});
+
 test("what is typed before the program is ready is not lost", async () => {
   await using stage = await startRepl([{ text: "typed ahead, answered" }], { ready: false });
   stage.terminal.write("hello\r");
