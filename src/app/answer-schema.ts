@@ -1,7 +1,7 @@
 /** `--output-schema`: reads a JSON Schema and checks final answers against it. Refuses: repairing answers. */
-import { readFile } from "node:fs/promises";
 import { nestedTooDeep } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
+import { readGivenFile } from "./given-file.ts";
 
 export type AnswerSchema = {
   readonly schema: Readonly<Record<string, unknown>>;
@@ -23,14 +23,7 @@ function parseObject(text: string, file: string): Record<string, unknown> {
 
 /** @throws UserError (exit 2) when the file cannot be read, is not JSON or is not a schema that can be checked. */
 export async function loadAnswerSchema(path: string, shown: string): Promise<AnswerSchema> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw new UserError(`--output-schema ${shown}: ${missing ? "there is no such file" : String(error)}`);
-  }
-  const schema = parseObject(text, shown);
+  const schema = parseObject(await readGivenFile(path, `--output-schema ${shown}`), shown);
   // Lazy door: only runs with a schema pay for zod before their first request.
   const { fromJSONSchema } = await import("zod");
   let type: ReturnType<typeof fromJSONSchema>;

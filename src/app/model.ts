@@ -2,7 +2,6 @@
  * The model of a run: choice, key, window and provider put together; record and replay around it.
  * @see loop-and-providers.md, Presets. Refuses: asking the network.
  */
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Window } from "../agent/budget.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
@@ -16,6 +15,7 @@ import { resolveProviders } from "../provider/presets.ts";
 import type { ModelInfo, Provider } from "../provider/provider.ts";
 import { chooseModel } from "../provider/select.ts";
 import type { ProviderSettings } from "../types/settings.ts";
+import { readGivenFile } from "./given-file.ts";
 import { FALLBACK_WINDOW } from "./ledger.ts";
 import { version } from "./version.ts";
 
@@ -139,18 +139,9 @@ async function captured(request: ModelRequest): Promise<{ readonly fetch?: Fetch
   return { fetch: kept.fetch, close: async () => capture((await kept.lines()).map((line) => `${line}\n`).join("")) };
 }
 
-async function readRecording(file: string, cwd: string): Promise<string> {
-  try {
-    return await readFile(resolve(cwd, file), "utf8");
-  } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-    throw new UserError(`cannot replay ${file}: ${missing ? "there is no such file" : String(error)}`);
-  }
-}
-
 async function openReplay(file: string, request: ModelRequest): Promise<ChosenModel> {
   const { createReplay } = await import("../provider/replay.ts");
-  const provider = createReplay(await readRecording(file, request.cwd), file);
+  const provider = createReplay(await readGivenFile(resolve(request.cwd, file), `cannot replay ${file}`), file);
   return {
     ...(await recorded(provider, request.record)),
     name: `replay/${file}`,
