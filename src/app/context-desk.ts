@@ -36,6 +36,8 @@ export async function openContextDesk(parts: DeskParts): Promise<ContextDesk> {
   if (session.sources.length > 0) engine.resumed(session.sources);
   const held = createHeldSkills(parts.skills);
   bus.taps.push(held.event);
+  // A skill that came beside a tool result goes with it when old results give way.
+  parts.skills.watch((hash) => conversation().messages.some(({ text }) => text.includes(hash)));
   await restoreDecisions(engine, root, session.decisions);
   const context = createContextControls({
     engine,

@@ -152,3 +152,29 @@ test("an instruction file that left with a trimmed tool result is sent again whe
     reason: expect.stringMatching(/read_file_range .* recover "records \d+-\d+"/),
   });
 });
+
+test("a skill that left with a trimmed tool result comes again when it is read again", async () => {
+  await using config = await tempDir({
+    "config.toml": '[models."openrouter/mock"]\ncontext_window = 12000\nmax_output = 1000\n',
+  });
+  const head = "---\nname: release\ndescription: how to release\nreferences: [steps.md]\n---\n";
+  await using skills = await tempDir({
+    "release/SKILL.md": `${head}${"Tag it.\n".repeat(300)}`,
+    "release/steps.md": "SKILL-STEPS\n",
+  });
+  await using dir = await tempDir({ "big.txt": "word\n".repeat(1500) });
+  const bulk = Array.from(
+    { length: 5 },
+    (_, n): Step => ({ calls: [{ name: "read_file_range", arguments: { path: "big.txt", start_line: n + 1 } }] }),
+  );
+  const skill = read(skills.at("release/SKILL.md"));
+  const script = withSummaries([{ calls: [skill] }, ...bulk, { calls: [skill] }, { text: "done" }]);
+  await using model = await startModel(script);
+  const env = { ...model.env, THNDRS_HOME: config.path };
+  const first = await runThndrs({ args: ["--skill-dir", skills.path, "-p", "Work."], cwd: dir.path, env });
+  expect({ code: first.code, stdout: first.stdout }).toEqual({ code: 0, stdout: "done\n" });
+  const times = model.server.requests.map((seen) => JSON.stringify(seen.body.messages).split("SKILL-STEPS").length - 1);
+  expect([times[1], times.at(-2), times.at(-1)]).toEqual([1, 0, 1]);
+  const ledger = records(dir.path).findLast((record) => record.type === "context_ledger") as { items: Record<string, string>[] };
+  expect(ledger.items.find((item) => item.kind === "skill")).toMatchObject({ state: "visible", reason: "skill_loaded: release" });
+});
