@@ -88,7 +88,7 @@ export async function searchRows(place: Place, server: BenchServer, rounds: numb
     await compare(
       "find_files, one file (floor: fd)",
       (n) => ({ name: "find_files", arguments: { pattern: `model-${n + 300}-7.ts` } }),
-      (n) => [fd, "--type", "f", "--print0", "--fixed-strings", `model-${n + 300}-7.ts`, "./"],
+      (n) => [fd, "--type", "f", "--print0", "--full-path", "--ignore-case", "--fixed-strings", `model-${n + 300}-7.ts`, "./"],
     ),
   ];
 }
