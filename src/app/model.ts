@@ -192,13 +192,13 @@ function openAgent(name: string, request: ModelRequest): ChosenModel {
   };
 }
 
-/** @throws UserError when no request can be sent there; a password in what was set is not shown. */
-function demandAddress({ name, baseUrl }: ProviderSettings): void {
+/** Why no request can be sent there; undefined when one can. A password in what was set is not shown. */
+export function addressProblem({ name, baseUrl }: ProviderSettings): string | undefined {
   const where = `set ${name.toUpperCase().replaceAll("-", "_")}_BASE_URL, or base_url under [providers.${name}]`;
-  if (baseUrl === undefined) throw new UserError(`provider ${name} has no base URL: ${where}`);
-  if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return;
+  if (baseUrl === undefined) return `provider ${name} has no base URL: ${where}`;
+  if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return undefined;
   const shown = baseUrl.includes("@") ? "" : ` ("${baseUrl}")`;
-  throw new UserError(`provider ${name} has a base URL that is no http(s) address${shown}: ${where}`);
+  return `provider ${name} has a base URL that is no http(s) address${shown}: ${where}`;
 }
 
 /** @throws UserError for a key or a header that no request can carry: a line break in the middle, a typographic character. */
@@ -226,7 +226,8 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   const choice = await chooseFrom(providers, request);
   if ("replay" in choice) return openReplay(choice.replay, request);
   const { settings, id } = choice;
-  demandAddress(settings);
+  const problem = addressProblem(settings);
+  if (problem !== undefined) throw new UserError(problem);
   const info = modelInfo(settings.name, id, config.models);
   if (request.maxCost !== undefined && !info.price) {
     throw new UserError(

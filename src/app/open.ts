@@ -34,7 +34,7 @@ import { type ChosenModel, openModel } from "./model.ts";
 import { type AskApproval, createPermitGate } from "./permit.ts";
 import type { Runtime } from "./runtime.ts";
 import { type OpenedSession, openSession } from "./session.ts";
-import { openSkills, skillFacts, skillNotices, withSkills } from "./skills.ts";
+import { demandSkillDirs, openSkills, skillFacts, skillNotices, withSkills } from "./skills.ts";
 import { today } from "./today.ts";
 import { missingTools, toolSettings } from "./tool-settings.ts";
 import { createToolbox, demandTools, type WrapTool } from "./toolbox.ts";
@@ -352,6 +352,7 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const loaded = await reload();
   demandTools("--allow-tool", flags.allowTool ?? []);
   demandTools("--deny-tool", flags.denyTool ?? []);
+  demandSkillDirs(cwd, flags.skillDir ?? []);
   const openingSkills = openSkills({
     loaded,
     root: workspace.root,

@@ -127,10 +127,14 @@ const byName = (name: string): FlagSpec | undefined => FLAGS.find((flag) => flag
 
 function unknownFlag(text: string): UserError {
   const name = text.replace(/^-+/, "").split("=")[0] ?? "";
-  const near = nearestWord(
-    name,
-    FLAGS.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])]),
-  );
+  // One letter is near to everything.
+  const near =
+    name.length < 2
+      ? undefined
+      : nearestWord(
+          name,
+          FLAGS.flatMap((flag) => [flag.name, ...(flag.aliases ?? [])]),
+        );
   return usage(
     `unknown option ${text}${near ? `; did you mean --${near}?` : ""}\nA prompt that looks like an option follows --: thndrs -p -- "${text}"`,
   );

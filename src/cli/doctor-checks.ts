@@ -2,6 +2,7 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { addressProblem } from "../app/model.ts";
 import { commit, version } from "../app/version.ts";
 import { detectEngines, engineEnvironment } from "../base/engines.ts";
 import { runProcess } from "../base/process.ts";
@@ -120,8 +121,8 @@ export async function checkModel(
   if ("replay" in choice) return { name: `replay/${choice.replay}`, blocking: [] };
   const { provider } = choice;
   const name = `${provider.name}/${choice.model}`;
-  if (provider.baseUrl === undefined)
-    return { name, blocking: [`provider ${provider.name} has no base URL: set base_url under [providers.${provider.name}]`] };
+  const problem = addressProblem(provider);
+  if (problem !== undefined) return { name, blocking: [problem] };
   const needsKey =
     !provider.local &&
     provider.apiKeyEnv !== undefined &&

@@ -6,7 +6,9 @@ import { type OpenedRuntime, openRuntime } from "../app/open.ts";
 import type { AskApproval } from "../app/permit.ts";
 import { monotonicClock } from "../base/clock.ts";
 import type { ProcessOwner } from "../base/process.ts";
+import { redactValue } from "../base/redact.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import { OUTPUT_VERSION } from "../ui/events-json.ts";
 import { createNotices, type Notices, type Verbosity } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
 import { runPrint } from "../ui/print.ts";
@@ -62,9 +64,12 @@ async function collectPrompt(context: RunContext, notices: Notices): Promise<str
   throw new UserError('the prompt is empty: thndrs -p "what to do", or pipe it: echo "what to do" | thndrs');
 }
 
-async function printPrompt(opened: OpenedRuntime, prompt: string, output: Output): Promise<void> {
+async function printPrompt(opened: OpenedRuntime, prompt: string, { flags, output }: RunContext): Promise<void> {
   const preview = await opened.runtime.preview(prompt);
   const { stdout } = output;
+  if (flags.outputFormat === "json" || flags.outputFormat === "stream-json") {
+    return stdout.line(JSON.stringify(redactValue({ version: OUTPUT_VERSION, type: "prompt", ...preview }, opened.redact)));
+  }
   stdout.line(`System Prompt\n\n${opened.redact(preview.system)}\n`);
   stdout.line(`Tool Catalog (${preview.tools.length} tools)\n\n${opened.redact(JSON.stringify(preview.tools, null, 2))}\n`);
   stdout.line("Messages");
@@ -96,7 +101,7 @@ export async function openRun(
 async function print(context: RunContext, opened: OpenedRuntime, prompt: string, notices: Notices): Promise<ExitCode> {
   const { flags, output, controller } = context;
   if (flags.printPrompt) {
-    await printPrompt(opened, prompt, output);
+    await printPrompt(opened, prompt, context);
     return EXIT.ok;
   }
   return runPrint({

@@ -230,7 +230,8 @@ function bootId(): string {
 }
 
 function describeHolder(id: string, path: string, holder: LockHolder | undefined): string {
-  if (holder === undefined) return `Session ${id} is in use (${path}).`;
+  if (holder === undefined)
+    return `Session ${id} is in use, and its lock does not say by whom. If no thndrs works on it, remove ${path}.`;
   const elsewhere = holder.host === hostname() ? "" : ` on host ${holder.host}`;
   const hint = holder.host === hostname() ? "Close it there first." : `If that process is gone, remove ${path}.`;
   return `Session ${id} is in use by process ${holder.pid}${elsewhere}, since ${holder.since}. ${hint}`;

@@ -329,9 +329,11 @@ function brokenMessage(dir: string, error: unknown): string {
     ? "the disk is full"
     : isCode(error, "EACCES") || isCode(error, "EROFS") || isCode(error, "EPERM")
       ? "the directory cannot be written"
-      : error instanceof Error
-        ? error.message
-        : String(error);
+      : isCode(error, "ENOTDIR") || isCode(error, "ELOOP")
+        ? "a part of the path is no directory"
+        : error instanceof Error
+          ? error.message
+          : String(error);
   return `This session is not being saved from here on: ${why} (${dir}).`;
 }
 
