@@ -1,4 +1,5 @@
 /** Ctrl+G: the typed text in the user's own editor. Refuses: drawing; the caller has lent the terminal. */
+import { join } from "node:path";
 import { runInteractive } from "../base/interactive.ts";
 import { findExecutable } from "../base/process.ts";
 import { UserError } from "../base/user-error.ts";
@@ -21,7 +22,7 @@ function editorOf(env: Readonly<Record<string, string | undefined>>): readonly s
  * @param file of our own, outside any workspace; emptied afterwards
  * @throws UserError when there is no editor, or the file cannot be written
  */
-export async function editExternally(
+async function editExternally(
   text: string,
   file: string,
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
@@ -40,4 +41,20 @@ export async function editExternally(
   } finally {
     await writePrivateFile(file, "");
   }
+}
+
+/**
+ * The typed text, edited on a lent terminal.
+ * @throws UserError when there is no editor, no home for its file, or the editor failed
+ */
+export async function editTyped(
+  text: string,
+  place: { readonly cwd: string; readonly state: string | undefined; readonly env: Readonly<Record<string, string | undefined>> },
+  lend: (work: () => Promise<string | undefined>) => Promise<string | undefined>,
+): Promise<string> {
+  const { cwd, state, env } = place;
+  if (state === undefined) throw new UserError("there is no home for the editor's file: set HOME or THNDRS_HOME");
+  const edited = await lend(() => editExternally(text, join(state, "input.md"), { cwd, env }));
+  if (edited === undefined) throw new UserError("the editor failed: your text is as it was");
+  return edited;
 }

@@ -38,7 +38,7 @@ const REPORT_NO_KEYS = "\x1b[<u";
 /** How long a stop signal may take to arrive. */
 const STOP_MS = 50;
 /** What is read this soon was typed before raw mode: the terminal has made line feeds of its Enter keys. */
-const TYPED_AHEAD_MS = 30;
+const TYPED_AHEAD_MS = 8;
 
 class TerminalKeyboard implements Keyboard {
   readonly #options: KeyboardOptions;
@@ -141,6 +141,7 @@ class TerminalKeyboard implements Keyboard {
   readonly #onData = (data: Buffer): void => {
     const text = this.#text.decode(data, { stream: true });
     const ahead = monotonicClock.now() - this.#opened < TYPED_AHEAD_MS;
+    this.#opened = Number.NEGATIVE_INFINITY;
     this.#deliver(this.#decoder.push(ahead ? text.replaceAll("\n", "\r") : text));
   };
 

@@ -2,18 +2,16 @@
  * The REPL (repl.md): joins keyboard, input line, transcript and live region to one conversation, and runs the life of the
  * whole: turns with what is queued between them, commands, leaving. Refuses: how anything of it looks or is decoded.
  */
-import { join } from "node:path";
 import type { Controls } from "../app/controls.ts";
 import type { OpenedRuntime } from "../app/open.ts";
 import type { AskApproval } from "../app/permit.ts";
 import type { Runtime } from "../app/runtime.ts";
 import { monotonicClock } from "../base/clock.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
-import { listSessions } from "../session/list.ts";
 import type { TurnOutcome } from "../types/event.ts";
 import { createAsker } from "./asker.ts";
 import { type Change, Desk } from "./desk.ts";
-import { editExternally } from "./external-editor.ts";
+import { editTyped } from "./external-editor.ts";
 import { createSegmenter } from "./graphemes.ts";
 import { Input, type InputRequest } from "./input.ts";
 import { createInputLayout } from "./input-layout.ts";
@@ -51,7 +49,8 @@ export class Repl {
   readonly #done = Promise.withResolvers<ExitCode>();
   readonly #turns: Turns;
   readonly #desk: Desk;
-  #ready: Promise<void> = Promise.resolve();
+  /** A conversation is being opened: what is sent meanwhile is for that one. */
+  #opening: Promise<void> | undefined;
   readonly #lending: Lending;
   readonly #arming: QuitArming;
   readonly #typing: Typing;
@@ -181,9 +180,8 @@ export class Repl {
       this.#stream.onBroken(() => this.quit(EXIT.sighup));
       this.#keyboard.open();
       this.#live.refresh();
-      this.#ready = this.#desk.introduce(first.resume !== undefined);
-      await this.#ready;
-      if (firstPrompt.trim() !== "" && !this.#quitting) this.#turns.start(firstPrompt);
+      await this.#during(this.#desk.introduce(first.resume !== undefined));
+      if (firstPrompt.trim() !== "" && !this.#quitting) this.#send(firstPrompt);
       return await this.#done.promise;
     } finally {
       await this.#leave();
@@ -209,7 +207,7 @@ export class Repl {
 
   /** Closes this conversation and opens another; when that fails this one is opened again. */
   async open(change: Change): Promise<void> {
-    await this.busy("opening", () => this.#desk.replace(change));
+    await this.#during(this.busy("opening", () => this.#desk.replace(change)));
   }
 
   /** Something that takes its time and may be cancelled with Esc. Input that is sent meanwhile waits as follow-up. */
@@ -233,11 +231,6 @@ export class Repl {
     const lines = this.#kept.takeCleared();
     if (lines.length === 0) this.say(["nothing was cleared"]);
     else this.#settle(lines);
-  }
-
-  sessionIds(): readonly string[] {
-    const dir = this.controls.sessionDir;
-    return dir === undefined ? [] : listSessions(dir).map((session) => session.id);
   }
 
   knownModels(): readonly string[] {
@@ -310,12 +303,28 @@ export class Repl {
     }
     if (typed.trim() === "" || this.#quitting) return;
     this.#desk.history.add(typed);
+    this.#input.clear();
+    const act = (): void => this.#act(typed);
+    if (this.#opening) void this.#opening.then(act, act);
+    else act();
+  }
+
+  async #during(opening: Promise<void>): Promise<void> {
+    this.#opening = opening;
+    try {
+      await opening;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  #act(typed: string): void {
+    if (this.#quitting) return;
     const parsed = parseInput(typed);
     if (parsed.kind === "text") {
       this.#send(parsed.text);
       return;
     }
-    this.#input.clear();
     if (parsed.kind === "unknown") {
       const near = parsed.near === undefined ? "/help lists them" : `did you mean /${parsed.near}?`;
       this.error(`there is no command /${parsed.name}: ${near}`);
@@ -326,26 +335,16 @@ export class Repl {
       this.error(`/${parsed.command.name} has to wait until the run is done (Esc cancels it)`);
       return;
     }
-    void this.#command(async () => parsed.command.run(this, parsed.words, parsed.rest));
-  }
-
-  async #command(run: () => Promise<void>): Promise<void> {
-    try {
-      await this.#ready;
-      await run();
-    } catch (error) {
-      this.#failed(error);
-    }
+    const run = async (): Promise<void> => parsed.command.run(this, parsed.words, parsed.rest);
+    void run().catch((error: unknown) => this.#failed(error));
   }
 
   #send(text: string): void {
-    if (this.running) {
-      if (this.#turns.enqueue(text)) this.#input.clear();
-      else this.error(`the session log cannot be written, so this was not queued: ${this.runtime.logFailure ?? "unknown"}`);
-      return;
+    if (!this.running) this.#turns.start(text);
+    else if (!this.#turns.enqueue(text)) {
+      this.#giveBack(text);
+      this.error(`the session log cannot be written, so this was not queued: ${this.runtime.logFailure ?? "unknown"}`);
     }
-    this.#input.clear();
-    this.#turns.start(text);
   }
 
   /** Ctrl+C: typed text, else the run, else once more to leave (L11). */
@@ -358,11 +357,8 @@ export class Repl {
 
   async #edit(): Promise<void> {
     const { homes, cwd } = this.controls;
-    if (homes.state === undefined) throw new UserError("there is no home for the editor's file: set HOME or THNDRS_HOME");
-    const file = join(homes.state, "input.md");
-    const text = await this.#lending.lend(() => editExternally(this.#input.text, file, { cwd, env: this.#options.env }));
-    if (text === undefined) this.error("the editor failed: your text is as it was");
-    else this.#input.set(text);
+    const place = { cwd, state: homes.state, env: this.#options.env };
+    this.#input.set(await editTyped(this.#input.text, place, (work) => this.#lending.lend(work)));
   }
 
   #view(): LiveView {

@@ -18,6 +18,12 @@ export async function newSession(repl: Repl): Promise<void> {
   repl.say([`new session ${visible(repl.runtime.sessionId)}`]);
 }
 
+/** Ids of the sessions kept here, newest first. */
+export function sessionIds(repl: Repl): readonly string[] {
+  const dir = repl.controls.sessionDir;
+  return dir === undefined ? [] : listSessions(dir).map((session) => session.id);
+}
+
 function label(session: SessionSummary): string {
   return session.title === "" ? session.id : session.title;
 }

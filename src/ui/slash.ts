@@ -16,6 +16,7 @@ import {
   nameSession,
   newSession,
   resume,
+  sessionIds,
 } from "./slash-session.ts";
 import { pickSkill, skillNames } from "./slash-skills.ts";
 
@@ -61,7 +62,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "go on with an earlier session",
     when: "idle",
     run: resume,
-    complete: (repl) => repl.sessionIds(),
+    complete: (repl) => sessionIds(repl),
   },
   { name: "name", usage: "TITLE", help: "give this session a title", when: "idle", run: nameSession },
   {

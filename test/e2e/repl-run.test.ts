@@ -1,12 +1,16 @@
 /** L08–L11: cancelling, steering, commands beside a run, Ctrl+C. */
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Step } from "../support/loopback.ts";
 import { type ReplStage, startRepl, WIDTHS, waitForFlat } from "../ui/repl-stage.ts";
 
 const sleep: Step = { calls: [{ id: "call_sleep", name: "run_shell", arguments: { argv: ["sleep", "60"] } }] };
 /** Does not end at a polite signal. */
 const stubborn: Step = {
-  calls: [{ name: "run_shell", arguments: { argv: ["sh", "-c", "trap '' INT TERM; echo up; while :; do sleep 0.1; done"] } }],
+  calls: [
+    { name: "run_shell", arguments: { argv: ["sh", "-c", "trap '' INT TERM; echo up > mark; while :; do sleep 0.1; done"] } },
+  ],
 };
 
 type Row = Readonly<Record<string, unknown>>;
@@ -17,6 +21,11 @@ function ofType(records: readonly Row[], type: string): readonly Row[] {
 
 async function idle(stage: ReplStage): Promise<void> {
   await stage.terminal.waitFor((screen) => !screen.text().includes("Enter:") && !/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/.test(screen.text()));
+}
+
+/** The stubborn command runs. */
+async function running(stage: ReplStage): Promise<void> {
+  while (!existsSync(join(stage.terminal.cwd, "mark"))) await Bun.sleep(10);
 }
 
 async function quit(stage: ReplStage): Promise<void> {
@@ -138,6 +147,7 @@ for (const columns of WIDTHS) {
     await idle(stage);
     stage.send("tool");
     await terminal.waitFor("run_shell");
+    await running(stage);
     const pressed = performance.now();
     terminal.press("ctrl+c");
     await terminal.waitFor("cancelling");
@@ -189,7 +199,7 @@ test("L09 input typed while a cancel winds down is sent afterwards", async () =>
   await using stage = await startRepl([stubborn, { text: "came through" }]);
   const { terminal } = stage;
   stage.send("go");
-  await terminal.waitFor("run_shell");
+  await running(stage);
   terminal.press("escape");
   await terminal.waitFor("cancelling");
   stage.send("next please");

@@ -48,6 +48,22 @@ for (const columns of WIDTHS) {
   });
 }
 
+test("what is typed while a session is opened is for that one, in order", async () => {
+  await using stage = await startRepl([{ text: "in the first" }, { text: "in the second" }, { text: "and the last" }]);
+  const { terminal } = stage;
+  stage.send("one");
+  await terminal.waitFor("in the first");
+  await terminal.waitFor((screen) => !SPINNER.test(screen.text()));
+  terminal.write("/new\r");
+  terminal.write("two\r");
+  await terminal.waitFor("in the second");
+  await terminal.waitFor((screen) => !SPINNER.test(screen.text()));
+  expect(stage.userTexts(2)).toEqual(["two"]);
+  terminal.write("/nonsense\r/new\rthree\r");
+  await terminal.waitFor("and the last");
+  expect(stage.userTexts(3)).toEqual(["three"]);
+});
+
 test("/model keeps the conversation; a model that cannot be used changes nothing", async () => {
   await using stage = await startRepl([{ text: "from mock" }, { text: "from other" }], {
     model: { models: [{ id: "mock" }, { id: "other" }] },
