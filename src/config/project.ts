@@ -4,7 +4,6 @@
  */
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, relative } from "node:path";
-import { cutChars } from "../base/text.ts";
 import type { Diagnostic } from "../types/event.ts";
 import { formatKey } from "./keys.ts";
 import type { Declared } from "./toml.ts";
@@ -56,6 +55,17 @@ export type Admitted = {
 
 /** More ignored keys than this are counted, not named. */
 const MAX_NAMED = 40;
+/** A name that says no more than a name: longer ones, and those that need quotes, may be sentences. */
+const PLAIN_NAME = /^[A-Za-z0-9_-]{1,32}$/;
+
+/**
+ * The key as a diagnostic names it. Diagnostics reach the model, and what a stranger calls a table must not speak to it: a name of
+ * his own choice that is no plain word is shown as `*`.
+ */
+function plainKey({ path, spec }: Declared): string {
+  const parts = spec.name.split(".");
+  return path.map((word, index) => (parts[index] !== "*" || PLAIN_NAME.test(word) ? word : "*")).join(".");
+}
 
 /** Sorts a project file's keys into what counts and what is reported as ignored. */
 export async function admitProject(
@@ -66,13 +76,12 @@ export async function admitProject(
 ): Promise<Admitted> {
   const root = await realpath(workspaceRoot).catch(() => workspaceRoot);
   const kept: Declared[] = [];
-  const waiting: string[] = [];
+  const waiting: Declared[] = [];
   const diagnostics: Diagnostic[] = [];
   for (const item of declared) {
-    const key = formatKey(item.path);
     if (await isAdmitted(item, state === "trusted", root)) kept.push(item);
     else if (item.spec.project === "never") {
-      const message = `${path}: ${key} is ignored: only the user's own configuration can set it`;
+      const message = `${path}: ${plainKey(item)} is ignored: only the user's own configuration can set it`;
       diagnostics.push({
         severity: "warning",
         code: "config.never_project",
@@ -80,19 +89,17 @@ export async function admitProject(
         path,
         ...(item.line ? { line: item.line } : {}),
       });
-    } else waiting.push(key);
+    } else waiting.push(item);
   }
   if (waiting.length > 0) {
     const why = state === "changed" ? "has changed since it was trusted" : "is not trusted";
-    const rest = waiting.length - MAX_NAMED;
-    const named = `${waiting
-      .slice(0, MAX_NAMED)
-      .map((key) => cutChars(key, 80))
-      .join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+    const keys = [...new Set(waiting.map(plainKey))];
+    const rest = keys.length - MAX_NAMED;
+    const named = `${keys.slice(0, MAX_NAMED).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
     const message = `${path} ${why}; ignored: ${named} (read it, then run "thndrs trust"; --trust-project trusts it for one run)`;
     diagnostics.push({ severity: "warning", code: "config.untrusted", message, path });
   }
-  return { declared: kept, waiting, diagnostics };
+  return { declared: kept, waiting: waiting.map((item) => formatKey(item.path)), diagnostics };
 }
 
 /** What the user said of exactly these bytes at this path. */
