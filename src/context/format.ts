@@ -5,7 +5,8 @@
  */
 import type { SourceInfo } from "../types/event.ts";
 
-const OWN_TAGS = /<(?=\s*\/?\s*(?:source|project_context(?:_update)?|project_instructions|thndrs_self_knowledge)\b)/gi;
+const OWN_TAGS =
+  /<(?=\s*\/?\s*(?:source|project_context(?:_update)?|project_instructions|thndrs_self_knowledge(?:_update)?|skill(?:_reference)?|available_skills)\b)/gi;
 
 const ORDER =
   "Instruction files of this project, broad to close. Where two disagree, the closer one wins for paths under its scope; " +
