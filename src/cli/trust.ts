@@ -13,6 +13,7 @@ import { formatValue } from "../config/show.ts";
 import { parseConfigFile } from "../config/toml.ts";
 import { openTrust, type TrustStore } from "../config/trust.ts";
 import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
+import { parseServerFile } from "../mcp/server-file.ts";
 import { referenceFiles } from "../skills/content.ts";
 import { SKILL_FILE } from "../skills/skill.ts";
 import { visible } from "../ui/sanitize.ts";
@@ -64,7 +65,7 @@ function describe(context: CommandContext, file: TrustFile, root: string): reado
     ];
   }
   if (file.kind === "mcp")
-    return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file.bytes)];
+    return [`${name}: MCP servers, programs that are started and addresses that are connected to`, ...mcpLines(file)];
   const text = decodeSettings(file.path, file.bytes);
   // Straight from the bytes that would be trusted, not from what counts now: a variable may hide a key today.
   const declared = parseConfigFile(file.path, text, findHomes(context.env, context.cwd).user);
@@ -75,18 +76,19 @@ function describe(context: CommandContext, file: TrustFile, root: string): reado
   return [`${name}: configuration`, ...shown];
 }
 
-function mcpLines(bytes: Uint8Array): readonly string[] {
-  try {
-    const parsed = JSON.parse(new TextDecoder().decode(bytes)) as {
-      mcpServers?: Record<string, { command?: unknown; args?: unknown; url?: unknown }>;
-    };
-    return Object.entries(parsed.mcpServers ?? {}).map(([name, server]) => {
-      const args = Array.isArray(server.args) ? server.args.map(String) : [];
-      return `    ${visible(name)}: ${visible([String(server.command ?? server.url ?? "(nothing)"), ...args].join(" "))}`;
-    });
-  } catch {
-    return ["    (it is not valid JSON)"];
-  }
+/** What each server would be, and what is wrong with the others. Nothing is hidden: whoever agrees has to see all of it. */
+function mcpLines(file: TrustFile): readonly string[] {
+  const { servers, diagnostics } = parseServerFile(file.path, file.bytes);
+  const lines = servers.flatMap(({ settings }) => {
+    const { name, command, args, url, cwd, env, headers, enabled } = settings;
+    return [
+      `${name}: ${[url ?? command, ...args].join(" ")}${enabled ? "" : " (not enabled)"}`,
+      ...(cwd === undefined ? [] : [`    cwd ${cwd}`]),
+      ...Object.entries(env).map(([key, value]) => `    env ${key}=${value}`),
+      ...Object.entries(headers).map(([key, value]) => `    header ${key}: ${value}`),
+    ];
+  });
+  return [...lines, ...diagnostics.map(({ message }) => message)].map((line) => `    ${visible(line)}`);
 }
 
 async function confirm(context: CommandContext): Promise<boolean> {

@@ -31,6 +31,20 @@ test("W07 trust shows what the files ask for, remembers them, and they count unt
   expect(listed.map((entry) => entry.state).sort()).toEqual(["changed", "trusted", "trusted"]);
 });
 
+test("every server that would start is shown with its variables, whatever stands beside it in .mcp.json", async () => {
+  using stage = makeStage();
+  const servers = {
+    broken: null,
+    hit: { command: "npx", args: ["x"], cwd: "sub", env: { NODE_OPTIONS: "--require ./evil.js" } },
+    far: { url: "https://far.example.org/mcp", headers: { "X-Team": "red" } },
+  };
+  stage.write(join(stage.root, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+  const { stdout } = await stage.play(runTrust, ["trust", "--yes"]);
+  expect(stdout).toContain("    hit: npx x\n        cwd sub\n        env NODE_OPTIONS=--require ./evil.js\n");
+  expect(stdout).toContain("    far: https://far.example.org/mcp\n        header X-Team: red\n");
+  expect(stdout).toContain("MCP server broken is left out: it is not an object");
+});
+
 test("trust is not given without a terminal and --yes, nor from inside a run", async () => {
   using stage = makeStage();
   stage.project(PROJECT);
