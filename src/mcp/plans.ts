@@ -5,6 +5,7 @@
 import { isAbsolute, join, resolve } from "node:path";
 import { looksSecret } from "../base/child-env.ts";
 import { contentHash } from "../base/hash.ts";
+import { redact } from "../base/redact.ts";
 import { cutChars } from "../base/text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { McpServerSettings } from "../config/schema.ts";
@@ -47,7 +48,7 @@ export type ServerPlan = {
 export type ListedServer = {
   readonly name: string;
   readonly from: string;
-  /** `command args…` or the address, as written: not expanded. */
+  /** `command args…` or the address, as written: not expanded, and without the secrets somebody wrote into it. */
   readonly target: string;
   readonly state: "ready" | "disabled" | "untrusted" | "incomplete";
   readonly plan?: ServerPlan;
@@ -110,7 +111,7 @@ function secretsOf(written: Readonly<Record<string, string>>, expanded: Readonly
 }
 
 function targetOf(settings: McpServerSettings): string {
-  return settings.url ?? [settings.command ?? "", ...settings.args].join(" ");
+  return redact(settings.url ?? [settings.command ?? "", ...settings.args].join(" "));
 }
 
 function plan(
@@ -138,7 +139,7 @@ function plan(
   const made = transport();
   if (into.missing.size > 0) return { missing: [...into.missing] };
   if (made.kind === "http" && !/^https?:$/.test(URL.parse(made.url)?.protocol ?? "")) {
-    return { problem: `"${cutChars(settings.url ?? "", 100)}" is not an http or https address` };
+    return { problem: `"${cutChars(targetOf(settings), 100)}" is not an http or https address` };
   }
   const declared = made.kind === "http" ? secretsOf(settings.headers, made.headers) : secretsOf(settings.env, made.env);
   return {

@@ -105,6 +105,21 @@ test("list, status, tools and test say what there is", async () => {
   await expect(stage.play(runMcp, ["mcp", "test", "gone"])).rejects.toThrow("there are: good, bad, theirs");
 });
 
+test("a list shows no secret that somebody wrote into an address or an argument", async () => {
+  using stage = makeStage();
+  const servers = {
+    far: { url: "https://me:hunter2pass@far.example.org/mcp" },
+    odd: { url: "ftp://me:hunter2pass@far.example.org/" },
+    near: { command: "prog", args: ["--key", "ghp_abcdefghijklmnopqrstuvwxyz0123456789"] },
+  };
+  stage.write(join(stage.root, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
+  for (const flags of [[], ["--json"], ["--trust-project"]]) {
+    const { stdout, stderr } = await stage.play(runMcp, ["mcp", "list", ...flags]);
+    expect(stdout).toContain("far.example.org/mcp");
+    expect(stdout + stderr).not.toMatch(/hunter2pass|ghp_abc/);
+  }
+});
+
 test("test shows the last words of a server that fails", async () => {
   using stage = makeStage();
   await add(stage, "dead", { dieIn: "initialize", stderr: "cannot open database" });
