@@ -21,6 +21,8 @@ export type KeyboardOptions = {
 export interface Keyboard {
   /** A paste has begun and not ended. */
   readonly pasting: boolean;
+  /** Opens it and reads what was typed ahead; nothing may have been drawn before. */
+  openFirst(): Promise<void>;
   open(): void;
   /** Hands keys and terminal modes to `work` and takes them back afterwards. */
   lend<T>(work: () => Promise<T>): Promise<T>;
@@ -37,8 +39,8 @@ const REPORT_KEYS = "\x1b[>1u";
 const REPORT_NO_KEYS = "\x1b[<u";
 /** How long a stop signal may take to arrive. */
 const STOP_MS = 50;
-/** What is read this soon was typed before raw mode: the terminal has made line feeds of its Enter keys. */
-const TYPED_AHEAD_MS = 8;
+/** Time in which what was typed before raw mode is read. */
+const TYPED_AHEAD_MS = 5;
 
 class TerminalKeyboard implements Keyboard {
   readonly #options: KeyboardOptions;
@@ -46,7 +48,7 @@ class TerminalKeyboard implements Keyboard {
   #text = new TextDecoder();
   #cancelIdle: (() => void) | undefined;
   #reading = false;
-  #opened = 0;
+  #typedAhead = false;
   #reportsKeys = false;
   #closed = false;
 
@@ -58,10 +60,16 @@ class TerminalKeyboard implements Keyboard {
     return this.#decoder.pasting;
   }
 
+  async openFirst(): Promise<void> {
+    this.#typedAhead = true;
+    this.open();
+    await monotonicClock.sleep(TYPED_AHEAD_MS);
+    this.#typedAhead = false;
+  }
+
   open(): void {
     if (this.#closed || this.#reading) return;
     this.#reading = true;
-    this.#opened = monotonicClock.now();
     this.#decoder = createKeyDecoder();
     this.#text = new TextDecoder();
     process.stdin.setRawMode(true);
@@ -140,9 +148,8 @@ class TerminalKeyboard implements Keyboard {
 
   readonly #onData = (data: Buffer): void => {
     const text = this.#text.decode(data, { stream: true });
-    const ahead = monotonicClock.now() - this.#opened < TYPED_AHEAD_MS;
-    this.#opened = Number.NEGATIVE_INFINITY;
-    this.#deliver(this.#decoder.push(ahead ? text.replaceAll("\n", "\r") : text));
+    // The terminal has made line feeds of the Enter keys that were pressed before raw mode.
+    this.#deliver(this.#decoder.push(this.#typedAhead ? text.replaceAll("\n", "\r") : text));
   };
 
   #deliver(events: readonly KeyEvent[]): void {

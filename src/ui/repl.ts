@@ -178,9 +178,8 @@ export class Repl {
     try {
       if (signal.aborted) onAbort();
       this.#stream.onBroken(() => this.quit(EXIT.sighup));
-      this.#keyboard.open();
-      this.#live.refresh();
-      await this.#during(this.#desk.introduce(first.resume !== undefined));
+      const introduced = this.#keyboard.openFirst().then(() => this.#desk.introduce(first.resume !== undefined));
+      await this.#during(introduced);
       if (firstPrompt.trim() !== "" && !this.#quitting) this.#send(firstPrompt);
       return await this.#done.promise;
     } finally {
