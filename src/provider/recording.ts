@@ -1,7 +1,7 @@
 /**
  * The recording format: JSON Lines, readable and stable enough to keep in a repository.
- *   {"thndrs_recording":1,"provider":"openai"}                     first line
- *   {"response":1,"model":"gpt-5.6-terra"}                         one per response, in order
+ *   {"thndrs_recording":1,"provider":"openai","sides":true}        first line; sides: summaries are marked
+ *   {"response":1,"model":"gpt-5.6-terra"}                         one per response, in order; "side":true: a summary
  *   {"type":"text","text":"I will look."}                          its events as the contract has them (provider.ts):
  *   {"type":"tool_call","call":{"id":"call_1","name":"read_file_range","arguments":"{\"path\":\"a.ts\"}"}}
  *   {"type":"usage","usage":{"inputTokens":100,"outputTokens":20}}
@@ -33,9 +33,11 @@ export function recordingProvider(inner: Provider, write: (line: string) => void
         else append(events, event);
         const cancelled = event.type === "failure" && event.class === "cancelled";
         if ((event.type === "stop" || event.type === "failure") && !cancelled) {
-          if (responses === 0) write(JSON.stringify({ thndrs_recording: VERSION, provider: inner.name }));
+          if (responses === 0) write(JSON.stringify({ thndrs_recording: VERSION, provider: inner.name, sides: true }));
           responses += 1;
-          write(JSON.stringify({ response: responses, model: request.model }));
+          // Whether room had to be made depends on the model's window: a replay may do without it, or need it elsewhere.
+          const side = request.tools.length === 0 ? { side: true } : {};
+          write(JSON.stringify({ response: responses, model: request.model, ...side }));
           for (const kept of events) write(JSON.stringify(kept));
         }
         yield event;
@@ -53,11 +55,22 @@ function append(events: ProviderEvent[], event: ProviderEvent): void {
   events.push(event.type === "stop" ? { type: "stop", reason: event.reason } : event);
 }
 
-/** The responses of a recording, each ending with a stop or failure. Throws UserError that names the line. */
-export function parseRecording(source: string, file = "recording"): readonly (readonly ProviderEvent[])[] {
-  const responses: ProviderEvent[][] = [];
+export type RecordedResponse = { readonly events: readonly ProviderEvent[]; readonly side: boolean };
+
+export type Recording = {
+  /** Each ends with a stop or failure. */
+  readonly responses: readonly RecordedResponse[];
+  /** Whether summaries are marked as such; not in older files and most written by hand. */
+  readonly marked: boolean;
+};
+
+/** Reads a recording. Throws UserError that names the line. */
+export function parseRecording(source: string, file = "recording"): Recording {
+  const responses: RecordedResponse[] = [];
   let open: ProviderEvent[] = [];
   let header = false;
+  let marked = false;
+  let side = false;
   for (const [index, raw] of source
     .replace(/^\uFEFF/, "")
     .split("\n")
@@ -71,22 +84,26 @@ export function parseRecording(source: string, file = "recording"): readonly (re
       if (value.thndrs_recording !== VERSION)
         throw bad(`expected {"thndrs_recording":${VERSION}} (is this a file made by --record?)`);
       header = true;
+      marked = value.sides === true;
       continue;
     }
     if (value.response !== undefined) {
       if (open.length > 0) throw bad("the response before this one has no stop");
+      side = value.side === true;
       continue;
     }
     const event = readEvent(value);
     if (event === undefined) throw bad("not an event of a recording");
     open.push(event);
     if (event.type !== "stop" && event.type !== "failure") continue;
-    responses.push(open);
+    responses.push({ events: open, side });
     open = [];
+    side = false;
   }
   if (!header) throw new UserError(`${file}: the recording is empty`);
   if (open.length > 0) throw new UserError(`${file}: the last response has no stop`);
-  return responses;
+  // A run that offered no tools at all has no sides to tell apart.
+  return { responses, marked: marked && responses.some((response) => !response.side) };
 }
 
 function readEvent(value: Readonly<Record<string, unknown>>): ProviderEvent | undefined {

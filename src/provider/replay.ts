@@ -13,7 +13,7 @@ export { recordingProvider } from "./recording.ts";
 
 /** `source` is the text of a recording, `file` names it in errors; throws UserError when it is none. Turns count from 1. */
 export function createReplay(source: string, file = "recording"): Provider {
-  const responses = parseRecording(source, file);
+  const { responses, marked } = parseRecording(source, file);
   let turn = 0;
   /** Ids of the calls of the last response, as this run knows them; undefined where the history may have been rewritten since. */
   let expected: readonly string[] | undefined = [];
@@ -22,9 +22,13 @@ export function createReplay(source: string, file = "recording"): Provider {
     wire: "replay",
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
       if (signal.aborted) return yield failure("cancelled", "cancelled");
-      const response = responses[turn];
       // A request without tools is a side request (a summary, say): it carries no results to check.
       const side = request.tools.length === 0;
+      // This run need not make room where the recorded one did, nor the other way round.
+      while (marked && !side && responses[turn]?.side) turn += 1;
+      if (marked && side && !responses[turn]?.side)
+        return yield failure("replay", `the recording has no summary before turn ${turn + 1}`);
+      const response = responses[turn]?.events;
       const wrong =
         response === undefined
           ? runOut(turn, responses.length)
