@@ -46,6 +46,15 @@ type Target = {
   readonly name: string;
 };
 
+/** Bytes at hand, or pieces as they are made: those are never all held. */
+export type Content = Uint8Array | AsyncIterable<Uint8Array>;
+
+async function writeContent(handle: FileHandle, content: Content): Promise<void> {
+  if (content instanceof Uint8Array) return writeAll(handle, content);
+  for await (const piece of content) await writeAll(handle, piece);
+}
+
+/** Goes on where the last write ended. */
 async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
   for (let offset = 0; offset < data.length; ) {
     const { bytesWritten } = await handle.write(data, offset, Math.min(data.length - offset, 8 * CHUNK));
@@ -70,7 +79,7 @@ function tryUnlink(directory: HeldDirectory, name: string): boolean {
  */
 async function throughTemp(
   target: Target,
-  data: Uint8Array,
+  content: Content,
   mode: number,
   options: InstallOptions,
   finish: {
@@ -91,7 +100,7 @@ async function throughTemp(
     const handle = await open(directory.at(temp), NEW_FILE, mode);
     try {
       step("made");
-      await writeAll(handle, data);
+      await writeContent(handle, content);
       step("written");
       await finish.dress?.(handle);
       await handle.sync();
@@ -225,9 +234,9 @@ function demandReplaceable(target: Target): void {
 }
 
 /** Puts a file of thndrs' own in place with exactly `mode`, instead of nothing or of an older regular file. */
-export async function putThroughTemp(target: Target, data: Uint8Array, mode: number, options: InstallOptions): Promise<void> {
+export async function putThroughTemp(target: Target, content: Content, mode: number, options: InstallOptions): Promise<void> {
   demandReplaceable(target);
-  await throughTemp(target, data, 0o600, options, {
+  await throughTemp(target, content, 0o600, options, {
     dress: (handle) => handle.chmod(mode),
     commit: (temp) => {
       demandReplaceable(target);

@@ -7,7 +7,7 @@
  */
 import { accessSync, constants, lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
-import { createThroughTemp, type InstallOptions, putThroughTemp, replaceThroughTemp } from "./file-install.ts";
+import { type Content, createThroughTemp, type InstallOptions, putThroughTemp, replaceThroughTemp } from "./file-install.ts";
 import { errnoOf, type FileFailure, FileProblem, failureOf } from "./file-problem.ts";
 import type { ReadFile } from "./file-read.ts";
 import { holdDirectory, makeDirectories } from "./held-directory.ts";
@@ -147,10 +147,11 @@ export function ownFileProblem(path: string): FileFailure | undefined {
 /**
  * Writes a file of thndrs' own (settings, exports) at an absolute path: whole or not at all, durable, with exactly `mode`.
  * Missing directories are made with mode 0700. The caller answers for the path; workspace files are written with the two above.
+ * Pieces are written as they come; what their maker throws is thrown on, and nothing is installed then.
  */
 export function writeOwnFile(
   path: string,
-  data: Uint8Array | string,
+  content: Content | string,
   mode = 0o600,
   options: InstallOptions = {},
 ): Promise<Done | FileFailure> {
@@ -158,7 +159,7 @@ export function writeOwnFile(
     const target = ownTarget(path);
     const directory = holdDirectory(dirname(target));
     try {
-      const bytes = typeof data === "string" ? Buffer.from(data, "utf8") : data;
+      const bytes = typeof content === "string" ? Buffer.from(content, "utf8") : content;
       await putThroughTemp({ directory, name: basename(target) }, bytes, mode, options);
     } finally {
       directory.close();

@@ -146,11 +146,13 @@ async function project(context: CommandContext, place: SessionPlace, wanted: str
   return EXIT.ok;
 }
 
-async function saveChunks(context: CommandContext, target: string, chunks: AsyncGenerator<string>): Promise<void> {
-  const parts: Buffer[] = [];
-  for await (const chunk of chunks) parts.push(Buffer.from(chunk, "utf8"));
+async function* bytesOf(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield Buffer.from(chunk, "utf8");
+}
+
+async function saveChunks(context: CommandContext, target: string, chunks: AsyncIterable<string>): Promise<void> {
   const path = resolve(context.cwd, target);
-  const written = await writeOwnFile(path, Buffer.concat(parts));
+  const written = await writeOwnFile(path, bytesOf(chunks));
   if (!written.ok) throw new UserError(`cannot write ${path}: ${written.message}`, EXIT.failed);
 }
 

@@ -440,6 +440,19 @@ describe("files of our own", () => {
     expect(readdirSync(dir.at("home/.config/thndrs"))).toEqual(["config.toml"]);
   });
 
+  test("pieces are written as they are made; a maker that throws leaves the old bytes and no temporary file", async () => {
+    const path = dir.at("export/page.html");
+    async function* pieces(count: number): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < count; at++) yield bytes(`piece ${at}\n`);
+      if (count < 3) throw new Error("no more");
+    }
+    expect(await writeOwnFile(path, pieces(3))).toEqual({ ok: true });
+    expect(readFileSync(path, "utf8")).toBe("piece 0\npiece 1\npiece 2\n");
+    await expect(writeOwnFile(path, pieces(2))).rejects.toThrow("no more");
+    expect(readFileSync(path, "utf8")).toBe("piece 0\npiece 1\npiece 2\n");
+    expect(readdirSync(dir.at("export"))).toEqual(["page.html"]);
+  });
+
   test("a device, a FIFO or a protected file is not replaced, whoever we are", async () => {
     Bun.spawnSync(["mkfifo", dir.at("pipe")]);
     symlinkSync(dir.at("pipe"), dir.at("to-pipe"));
