@@ -73,7 +73,8 @@ type Place = { readonly root: string; readonly dir: string; readonly hide: (text
 class Server {
   readonly #options: ServeOptions;
   readonly #sessions = new Map<string, ServedSession>();
-  readonly #opening = new Set<string>();
+  readonly #opening = new Map<string, Promise<ServedSession>>();
+  #over = false;
   #capabilities: ClientCapabilities = {};
 
   constructor(options: ServeOptions) {
@@ -115,22 +116,14 @@ class Server {
     if (resume !== undefined) await this.#demandSession(cwd, resume);
     const id = resume ?? newSessionId(new Date());
     if (this.#opening.has(id)) throw refuse(`session ${id} is being opened already`);
-    this.#opening.add(id);
+    if (this.#over) throw refuse("the connection is closed");
+    const { env, processes, flags, event } = this.#options;
+    const capabilities = this.#capabilities;
+    const place = { cwd, id, resume: resume !== undefined, servers };
+    const opening = ServedSession.open({ env, processes, flags, event, client, capabilities, ...place });
+    this.#opening.set(id, opening);
     try {
-      const { env, processes, flags, event } = this.#options;
-      const capabilities = this.#capabilities;
-      const session = await ServedSession.open({
-        env,
-        processes,
-        flags,
-        event,
-        client,
-        capabilities,
-        cwd,
-        id,
-        resume: resume !== undefined,
-        servers,
-      });
+      const session = await opening;
       this.#sessions.set(id, session);
       return session;
     } finally {
@@ -202,10 +195,17 @@ class Server {
     await deleteSession(dir, id);
   }
 
+  /** Also ends sessions that are still being opened: what they started would outlive the connection. */
   async closeAll(reason: string): Promise<void> {
+    this.#over = true;
+    const late = [...this.#opening.values()];
     const open = [...this.#sessions.values()];
     this.#sessions.clear();
-    await bounded(Promise.allSettled(open.map((session) => session.close(reason))), { ms: CLOSE_MS });
+    const ends = [
+      ...open.map((session) => session.close(reason)),
+      ...late.map((opening) => opening.then((session) => session.close(reason))),
+    ];
+    await bounded(Promise.allSettled(ends), { ms: CLOSE_MS });
   }
 
   /** Errors people can act on keep their words; a bug is told of where a developer sees it. */

@@ -317,3 +317,16 @@ test("acp serve ends with its client and with signals", async () => {
   const nothing = await runThndrs({ args: ["acp", "serve"] });
   expect(nothing).toMatchObject({ code: 0, stdout: "" });
 });
+
+test("acp serve ends with its client also while a session is being opened, and its servers with it", async () => {
+  const env = { THNDRS_MODEL: "openai/gpt-5.5", OPENAI_API_KEY: TEST_KEY };
+  await using running = await startThndrs({ args: ["acp", "serve"], stdin: "open", env });
+  running.write(HELLO);
+  await running.waitFor('"id":1', "stdout");
+  const mute = { name: "mute", command: "sleep", args: ["60"], env: [] };
+  running.write(call(2, "session/new", { cwd: running.cwd, mcpServers: [mute] }));
+  running.endStdin();
+  const began = performance.now();
+  expect(await running.exited).toMatchObject({ code: 0, leftovers: [] });
+  expect(performance.now() - began).toBeLessThan(5000);
+});
