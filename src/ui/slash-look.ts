@@ -1,4 +1,4 @@
-/** Commands that look and change nothing: /bg, /context, /tokens, /status, /session. May run beside a turn. */
+/** Commands that look and change nothing: /bg, /tokens, /status, /session. May run beside a turn. */
 import type { BackgroundProcess } from "../tools/background.ts";
 import type { Repl } from "./repl.ts";
 import { visible } from "./sanitize.ts";
@@ -34,26 +34,6 @@ export async function background(repl: Repl, words: readonly string[]): Promise<
   }
   const ended = await processes.cancel(id);
   repl.say([ended ? describeProcess(ended, repl.columns) : `${visible(id)} is gone`]);
-}
-
-/** Instruction files with their states, and the room in the context. */
-export function context(repl: Repl, words: readonly string[]): void {
-  if (words.length > 0) {
-    repl.error("usage: /context, or /context review approve|reject");
-    return;
-  }
-  const { used, available, contextWindow, source } = repl.controls.windowUse();
-  const share = Math.min(100, Math.round((used / Math.max(1, available)) * 100));
-  const sources = repl.controls.sources.map((file) => {
-    const marks = [file.state, ...(file.truncated ? ["truncated"] : [])].join(", ");
-    return `  ${visible(file.path)}  (${marks}; ${shortCount(file.byteCount)} bytes; ${visible(file.reason)})`;
-  });
-  repl.say([
-    `context: about ${shortCount(used)} of ${shortCount(available)} tokens used (${share}%), window ${shortCount(contextWindow)} (${source})`,
-    ...(sources.length === 0 ? ["  no instruction files"] : sources),
-  ]);
-  const pending = repl.runtime.pendingCompaction;
-  if (pending) repl.say([`a summary waits for review (${visible(pending.handle)}): /context review approve, or reject`]);
 }
 
 export function tokens(repl: Repl): void {

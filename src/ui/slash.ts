@@ -5,7 +5,8 @@
 import { nearestWord } from "../base/nearest.ts";
 import type { Repl } from "./repl.ts";
 import { compact, review } from "./slash-compact.ts";
-import { background, context, session, status, tokens } from "./slash-look.ts";
+import { context, contextWords } from "./slash-context.ts";
+import { background, session, status, tokens } from "./slash-look.ts";
 import { showServers } from "./slash-mcp.ts";
 import {
   changeDirectory,
@@ -31,6 +32,16 @@ export type SlashCommand = {
   complete?(repl: Repl, before: readonly string[]): readonly string[] | Promise<readonly string[]>;
 };
 
+/** Looking is possible at any time; what changes the context waits for the run's end. */
+const CHANGES: ReadonlySet<string> = new Set(["pin", "unpin", "drop", "recover"]);
+
+async function runContext(repl: Repl, words: readonly string[], rest: string): Promise<void> {
+  const [verb = ""] = words;
+  if (verb === "review") await review(repl, words);
+  else if (CHANGES.has(verb) && repl.running) repl.error(`/context ${verb} has to wait until the run is done (Esc cancels it)`);
+  else await context(repl, rest);
+}
+
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: "help", usage: "", help: "commands and keys", when: "any", run: (repl) => repl.say(helpLines()) },
   {
@@ -44,11 +55,11 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   },
   {
     name: "context",
-    usage: "[review approve|reject]",
-    help: "instruction files and the room that is left",
+    usage: "[VERB …]",
+    help: "the context; VERB: all, item, pin, unpin, drop, recover, review",
     when: "any",
-    run: (repl, words) => (words[0] === "review" ? review(repl, words) : context(repl, words)),
-    complete: (_, before) => (before[1] === "review" ? ["approve", "reject"] : ["review"]),
+    run: runContext,
+    complete: (repl, before) => (before.length > 2 ? [] : contextWords(repl, before[1])),
   },
   { name: "tokens", usage: "", help: "tokens and cost of this session", when: "any", run: tokens },
   { name: "status", usage: "", help: "model, workspace, authority", when: "any", run: status },
