@@ -4,11 +4,11 @@
  */
 import { createFile, installFile, MAX_FILE_BYTES, type ReadFile, readSafe } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
-import { quotePath } from "../base/path-quote.ts";
+import { pathText, quotePath } from "../base/path-quote.ts";
 import type { FileWrite } from "../types/event.ts";
 import { diffText } from "./diff-text.ts";
 import { type Span, textFault } from "./edit-match.ts";
-import { explainFailure, explainMissing, showPath, type Target, touch } from "./target.ts";
+import { explainFailure, explainMissing, type Target, touch } from "./target.ts";
 import { failed, succeeded, type ToolContext, type ToolResult } from "./tool.ts";
 
 /** A text file as it is on disk now, with the hash that read_file_range shows. */
@@ -88,7 +88,7 @@ const DONE: Readonly<Record<FileWrite["op"], string>> = { create: "created", rep
 
 function report(change: Change): ToolResult {
   const { original, after, op, target, spans } = change;
-  const path = showPath(target.relative);
+  const path = pathText(target.relative);
   const diff = diffText(path, original?.file.bytes ?? Buffer.alloc(0), spans, original === undefined);
   const edits = op === "edit" && spans.length > 1 ? `${spans.length} edits, ` : "";
   const summary = `${DONE[op]} ${path}: ${edits}+${diff.added} -${diff.removed} lines, now ${after.length} bytes (${contentHash(after)})`;

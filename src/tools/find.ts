@@ -3,13 +3,13 @@ import { lstatSync, statSync } from "node:fs";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
+import { pathText } from "../base/path-quote.ts";
 import { groupDigits } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
 import { type ListEngine, type ListOutcome, type ListRequest, listFiles } from "./listing.ts";
 import { belowRoot, isGlob, type PathFilter, pathFilter } from "./path-filter.ts";
-import { pathText } from "./path-text.ts";
 import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 

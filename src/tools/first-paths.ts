@@ -1,6 +1,6 @@
 /** Keeps the first paths of a listing in path order, whatever order and number they arrive in. Refuses: wording. */
 import type { PathFilter } from "./path-filter.ts";
-import { comparePaths } from "./path-text.ts";
+import { comparePaths } from "./path-order.ts";
 
 export type FirstPaths = {
   readonly take: (paths: readonly string[]) => void;

@@ -4,7 +4,7 @@
  */
 import { cutChars, groupDigits } from "../base/text.ts";
 import { MAX_LINE_CHARS } from "./bounds.ts";
-import { comparePaths } from "./path-text.ts";
+import { comparePaths } from "./path-order.ts";
 
 export type MatchLine = {
   readonly number: number;

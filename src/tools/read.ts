@@ -3,10 +3,10 @@ import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { MAX_FILE_BYTES, type OpenFile, openSafe, readUpTo } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
-import { quotePath } from "../base/path-quote.ts";
+import { pathText, quotePath } from "../base/path-quote.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "./bounds.ts";
 import { LineWindow } from "./line-window.ts";
-import { explainFailure, explainMissing, resolveTarget, showPath, type Target, touch } from "./target.ts";
+import { explainFailure, explainMissing, resolveTarget, type Target, touch } from "./target.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 /** Beginning of a file in which a NUL makes it binary, as for git. */
@@ -97,7 +97,7 @@ function present(scanned: Scan, target: Target, asked: Input): ToolResult {
   const first = asked.start_line ?? 1;
   const wanted = asked.end_line ?? Number.POSITIVE_INFINITY;
   const touched = touch(target, "read");
-  const path = showPath(target.relative);
+  const path = pathText(target.relative);
   if (scanned.binary || window.binary) {
     const hint = scanned.utf16 ? " It looks like UTF-16 text: run_shell with `iconv -f UTF-16 -t UTF-8` shows it." : "";
     return succeeded(`${path}: binary, ${scanned.size} bytes.${hint}`, { touched });
@@ -132,7 +132,7 @@ async function run(asked: Input, context: ToolContext): Promise<ToolResult> {
   const file = await openSafe(target.path);
   if (!file.ok) return failed(explainFailure(target, file), { touched: touch(target, "read") });
   try {
-    const spare = NOTICE_BYTES + 3 * Buffer.byteLength(target.relative);
+    const spare = NOTICE_BYTES + 3 * Buffer.byteLength(pathText(target.relative));
     const window = new LineWindow({
       start,
       end,

@@ -1,7 +1,7 @@
 /** Words that listings and searches share: the byte cap, stops, unreadable places. Refuses: anything tool-specific. */
+import { pathText } from "../base/path-quote.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULT_BYTES, SEARCH_TIMEOUT_MS } from "./bounds.ts";
-import { pathText } from "./path-text.ts";
 
 /** Kept free for the notes below the lines. */
 const NOTES_BYTES = 1536;

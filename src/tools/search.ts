@@ -2,12 +2,12 @@
 import { statSync } from "node:fs";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
+import { pathText } from "../base/path-quote.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
-import { pathText } from "./path-text.ts";
 import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { searchBuiltIn } from "./search-builtin.ts";
 import { searchWithRg } from "./search-rg.ts";

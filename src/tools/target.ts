@@ -20,11 +20,6 @@ export type Target = {
   readonly respelled: boolean;
 };
 
-/** The relative path as it is shown outside of quotes: on one line, nothing invisible. */
-export function showPath(relative: string): string {
-  return quotePath(relative).slice(1, -1);
-}
-
 /** Proves the path. A failure is a finished result. */
 export async function resolveTarget(input: string, context: ToolContext): Promise<Target | { ok: false; result: ToolResult }> {
   const resolved = await context.workspace.resolve(input);

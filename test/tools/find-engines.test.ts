@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { detectEngines } from "../../src/base/engines.ts";
 import { type ListEngine, type ListRequest, listFiles } from "../../src/tools/listing.ts";
 import { type PathFilterInput, pathFilter } from "../../src/tools/path-filter.ts";
-import { comparePaths } from "../../src/tools/path-text.ts";
+import { comparePaths } from "../../src/tools/path-order.ts";
 import { randomTree, seededRandom } from "../support/random-tree.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
 
