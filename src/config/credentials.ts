@@ -118,11 +118,21 @@ function variableValue(
   return value ? { variable: chosen, value } : undefined;
 }
 
+/** What variables with secret-looking names hold. */
+function secretValues(env: Environment): readonly string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    const text = value?.trim() ?? "";
+    return text !== "" && looksSecret(name) && isTelling(text) ? [text] : [];
+  });
+}
+
 /** The credentials of one process. Nothing is read before the first question. */
 export function createCredentials(options: CredentialOptions): Credentials {
   const { env, configHome, keychainTimeoutMs = 10_000 } = options;
   const file = configHome ? join(configHome, "credentials.json") : undefined;
   const held = new Set<string>(options.referenced);
+  let inherited: readonly string[] | undefined;
+  let known: { readonly held: number; readonly values: readonly string[] } | undefined;
   const keychain = (): Keychain | null => (options.keychain === undefined ? Bun.secrets : options.keychain);
   const read = (): StoredFile => (file ? storedIn(file, readSettingsFile(file)) : { entries: new Map() });
   const change = (path: string, alter: (entries: Map<string, Stored>) => void): Promise<void> =>
@@ -187,10 +197,13 @@ export function createCredentials(options: CredentialOptions): Credentials {
       return true;
     },
     knownValues() {
-      const values = new Set(held);
-      for (const [name, value] of Object.entries(env))
-        if (value && looksSecret(name) && isTelling(value.trim())) values.add(value.trim());
-      return [...values].filter((value) => value.length >= MIN_KNOWN_LENGTH);
+      // Asked for every text that is logged: the environment does not change, and what is held only grows.
+      inherited ??= secretValues(env);
+      if (known?.held !== held.size) {
+        const values = [...new Set([...held, ...inherited])].filter((value) => value.length >= MIN_KNOWN_LENGTH);
+        known = { held: held.size, values };
+      }
+      return known.values;
     },
     async problem() {
       return read().problem;
