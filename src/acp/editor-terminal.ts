@@ -13,10 +13,12 @@ import { findTouched, mergeTouched } from "../tools/shell-touch.ts";
 import { failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.ts";
 import { bounded } from "./wait.ts";
 
+/** Every answer comes within a time limit of the lender's, whatever the editor does. */
 export type LentTerminal = {
   readonly id: string;
   readonly exited: Promise<{ readonly exitCode?: number | null; readonly signal?: string | null }>;
-  output(): Promise<{ readonly output: string; readonly truncated: boolean }>;
+  /** Undefined when the editor does not say. */
+  output(): Promise<{ readonly output: string; readonly truncated: boolean } | undefined>;
   kill(): Promise<void>;
   release(): Promise<void>;
 };
@@ -27,6 +29,7 @@ export type OpenTerminal = (request: {
   readonly env: Readonly<Record<string, string>>;
   readonly outputBytes: number;
   readonly callId: string;
+  readonly signal: AbortSignal;
 }) => Promise<LentTerminal>;
 
 const OUTPUT_BYTES = 1024 * 1024;
@@ -61,18 +64,21 @@ async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext)
   const env = childEnvironment({});
   let terminal: LentTerminal;
   try {
-    terminal = await open({ argv: call.argv, cwd: place.path, env, outputBytes: OUTPUT_BYTES, callId });
+    terminal = await open({ argv: call.argv, cwd: place.path, env, outputBytes: OUTPUT_BYTES, callId, signal });
   } catch (error) {
+    if (signal.aborted) return { ...failed("Cancelled before it started."), status: "cancelled" };
     return failed(`Not started: the editor's terminal refused it (${error instanceof Error ? error.message : String(error)}).`);
   }
   try {
     const ended = await waitFor(terminal, limitMs, signal);
     const elapsedMs = performance.now() - began;
     const stdout = createOutputCapture({ headLines: SHELL_HEAD_LINES, tailLines: SHELL_TAIL_LINES, lineChars: MAX_LINE_CHARS });
-    const { output, truncated } = await terminal.output();
-    stdout.push(Buffer.from(output));
+    const shown = await terminal.output();
+    const truncated = shown?.truncated ?? false;
+    stdout.push(Buffer.from(shown?.output ?? ""));
     const end = { ...ended, started: true as const, stopped: false, heldPipe: false, survivors: 0, elapsedMs };
     const notes = ["stdout and stderr are one stream: it ran in the editor's terminal."];
+    if (!shown) notes.push("the editor did not hand over the output.");
     if (truncated) notes.push("the terminal kept only the end of the output.");
     const none = createOutputCapture({ headLines: 1, tailLines: 1, lineChars: 1 }).finish();
     const report = reportCommand(end, { stdout: stdout.finish(), stderr: none }, limitMs, notes);

@@ -24,19 +24,23 @@ export type EditorParts = {
   readonly redact: (text: string) => string;
 };
 
+/** An editor that does not answer costs a call, not the turn. */
 const READ_MS = 5000;
 const WRITE_MS = 10_000;
+const TERMINAL_MS = 10_000;
 
 /** What a permission that lasts covers: this very command, or this kind of change. */
 function grantKey(name: string, input: Readonly<Record<string, unknown>>): string {
   return input.argv === undefined ? name : `${name} ${JSON.stringify([input.argv, input.cwd ?? "."])}`;
 }
 
-const quiet = (work: Promise<unknown>): Promise<void> =>
-  work.then(
-    () => undefined,
-    () => undefined,
+/** Resolves when it is done, has failed or takes too long. */
+async function quiet(work: Promise<unknown>): Promise<void> {
+  await bounded(
+    work.catch(() => undefined),
+    { ms: TERMINAL_MS },
   );
+}
 
 /** The editor at the other end of one session. */
 export class EditorLink {
@@ -153,7 +157,7 @@ export class EditorLink {
   async #openTerminal(request: Parameters<OpenTerminal>[0]): Promise<LentTerminal> {
     const { client, sessionId } = this.#parts;
     const [command = "", ...args] = request.argv;
-    const handle = await client.createTerminal({
+    const opening = client.createTerminal({
       sessionId,
       command,
       args,
@@ -161,6 +165,12 @@ export class EditorLink {
       env: Object.entries(request.env).map(([name, value]) => ({ name, value })),
       outputByteLimit: request.outputBytes,
     });
+    const handle = await bounded(opening, { ms: TERMINAL_MS, signal: request.signal });
+    if (typeof handle === "string") {
+      // One that opens after all has nobody to end it.
+      opening.then((late) => late.release()).catch(() => undefined);
+      throw new Error(handle === "late" ? "it does not answer" : "cancelled");
+    }
     this.#terminals.set(request.callId, handle.id);
     this.#parts.sender.push({
       sessionUpdate: "tool_call_update",
@@ -170,7 +180,13 @@ export class EditorLink {
     return {
       id: handle.id,
       exited: handle.waitForExit().catch(() => ({ exitCode: null, signal: null })),
-      output: () => handle.currentOutput().catch(() => ({ output: "", truncated: false })),
+      output: async () => {
+        const answer = await bounded(
+          handle.currentOutput().catch(() => undefined),
+          { ms: TERMINAL_MS },
+        );
+        return typeof answer === "string" ? undefined : answer;
+      },
       kill: () => quiet(handle.kill()),
       release: () => quiet(handle.release()),
     };

@@ -29,7 +29,13 @@ export type EditorOptions = {
   /** Awaited before each write of the server: a slow reader. */
   readonly pace?: () => Promise<void> | undefined;
   /** Answers of the terminal it lends. */
-  readonly terminal?: { readonly output: string; readonly exit: Promise<number>; readonly calls: string[] };
+  readonly terminal?: {
+    readonly output: string;
+    readonly exit: Promise<number>;
+    readonly calls: string[];
+    /** Awaited before a terminal opens. */
+    readonly opening?: () => Promise<void>;
+  };
 };
 
 export type TestEditor = AsyncDisposable & {
@@ -98,7 +104,8 @@ export async function openEditor(options: EditorOptions): Promise<TestEditor> {
     });
   }
   if (terminal) {
-    app.onRequest("terminal/create", ({ params }) => {
+    app.onRequest("terminal/create", async ({ params }) => {
+      await terminal.opening?.();
       terminal.calls.push(`create ${params.cwd} ${[params.command, ...(params.args ?? [])].join(" ")}`);
       return { terminalId: "lent-1" };
     });

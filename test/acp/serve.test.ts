@@ -480,6 +480,23 @@ test("cancel kills the command in the editor's terminal", async () => {
   expect(calls.slice(1)).toEqual(["kill", "release"]);
 }, 10_000);
 
+test("cancel does not wait for an editor that never opens the terminal it offers", async () => {
+  const asked = Promise.withResolvers<void>();
+  const opening = (): Promise<void> => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  };
+  await using editor = await openEditor({
+    script: [RUN],
+    terminal: { output: "", exit: Promise.resolve(0), calls: [], opening },
+  });
+  const id = await editor.open();
+  const turn = editor.prompt(id, "run");
+  await asked.promise;
+  await editor.agent.notify("session/cancel", { sessionId: id });
+  expect(await turn).toEqual({ stopReason: "cancelled" });
+}, 10_000);
+
 test("a login in a terminal is offered where the editor can open one", async () => {
   await using editor = await openEditor({ script: [{ text: "x" }], capabilities: { auth: { terminal: true } } });
   const answer = JSON.parse(editor.wire().split("\n")[0] ?? "").result;
