@@ -20,7 +20,7 @@ export type Question = {
 /** Undefined: the question was cancelled. */
 export type Decide = (question: Question, signal: AbortSignal) => Promise<Decision | undefined>;
 
-/** The turn a question belongs to; undefined between turns: such a question is cancelled. */
+/** The prompt a question belongs to, with its end; undefined between prompts: such a question is cancelled. */
 export type ActiveTurn = { readonly turnId: string; readonly signal: AbortSignal; readonly emit: Emit };
 
 const CANCELLED: RequestPermissionResponse = { outcome: { outcome: "cancelled" } };
@@ -54,6 +54,8 @@ export function createPermissionDesk(
   let queue: Promise<unknown> = Promise.resolve();
   const handle = async (request: RequestPermissionRequest, active: ActiveTurn): Promise<RequestPermissionResponse> => {
     const { turnId, signal, emit } = active;
+    // It waited behind another one, and its prompt is over.
+    if (signal.aborted) return CANCELLED;
     const toolCallId = request.toolCall.toolCallId;
     const question = questionOf(request);
     emit({ type: "acp_permission_request", turnId, toolCallId, title: question.title, options: question.options });

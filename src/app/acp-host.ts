@@ -29,6 +29,7 @@ export type HostParts = {
   readonly childEnv: () => Record<string, string>;
 };
 
+/** `signal` aborts with a cancel, and when the prompt is over. */
 export type ActivePrompt = { readonly turnId: string; readonly signal: AbortSignal };
 
 type TerminalRequest = {

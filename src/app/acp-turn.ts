@@ -79,9 +79,13 @@ class AcpAgent implements AcpTurns {
   }
 
   async close(): Promise<void> {
-    await this.#terminals.releaseAll();
-    await this.#session?.link.end();
+    await this.#endAgent(this.#session?.link);
+  }
+
+  /** With the commands it started through us: nobody else knows their terminals. */
+  async #endAgent(link: AgentLink | undefined): Promise<void> {
     this.#session = undefined;
+    await Promise.all([link?.end(), this.#terminals.releaseAll()]);
   }
 
   /** Prompts and, while steering comes in or the answer has to be repaired, prompts again. */
@@ -162,7 +166,9 @@ class AcpAgent implements AcpTurns {
     this.#active = undefined;
     const session = await this.#open(context);
     if ("kind" in session) return session;
-    this.#active = { turnId, signal, updates };
+    // Also over when the agent has answered or gone: what it asked for then has nobody to answer to.
+    const over = new AbortController();
+    this.#active = { turnId, signal: AbortSignal.any([signal, over.signal]), updates };
     try {
       const prompt = texts.map((text) => ({ type: "text", text }) as const);
       const asked = session.link.ask("session/prompt", { sessionId: session.id, prompt }, { timeoutMs: FOREVER_MS });
@@ -173,9 +179,10 @@ class AcpAgent implements AcpTurns {
       }
       const said = updates.finish("ended");
       if (answer.ok) return endOf(answer.value.stopReason, said);
-      if (answer.reason === "gone") this.#session = undefined;
+      if (answer.reason === "gone") await this.#endAgent(session.link);
       return { kind: "failed", stop: { class: "protocol", message: this.#says(answer.message) }, answer: said };
     } finally {
+      over.abort("prompt over");
       this.#cost = updates.cost;
       this.#active = undefined;
       this.#tellJunk(session.link);
@@ -189,8 +196,7 @@ class AcpAgent implements AcpTurns {
     const late = (await bounded(asked, { ms: grace })) === "late";
     if (!late && session.link.alive()) return;
     const how = late ? `did not stop within ${sayDuration(grace)} and was ended` : "ended when it was asked to stop";
-    await session.link.end();
-    this.#session = undefined;
+    await this.#endAgent(session.link);
     this.#say("warning", "acp_agent_ended", `${how}; its session is kept for the next prompt`);
   }
 

@@ -49,6 +49,7 @@ async function perform(sessionId: string, requests: [string, Record<string, unkn
   for (const [method, params] of requests) {
     if (method === "update") update(sessionId, params);
     else if (method === "stray") update("somebody-else", params);
+    else if (method === "unawaited") void ask(String(params.method), { sessionId, ...(params.params as object) });
     else if (method === "all") {
       const together = (params.requests as [string, object][]).map(([name, inner]) => ask(name, { sessionId, ...inner }));
       for (const answer of await Promise.all(together)) answers.push(answer.error ?? answer.result);

@@ -133,6 +133,27 @@ test("X02 a question that is open at cancel is answered with cancelled, and logg
   expect(stage.records().find((record) => record.type === "acp_permission_outcome")).toMatchObject({ outcome: "cancelled" });
 });
 
+test("X02 a question that is open when the agent ends its turn is taken back", async () => {
+  const withdrawn = Promise.withResolvers<void>();
+  await using stage = await openStage({
+    mode: "plain",
+    files: { "a.txt": "x" },
+    ask: (_name, _input, _entry, signal) => {
+      signal.addEventListener("abort", () => withdrawn.resolve(), { once: true });
+      return new Promise(() => undefined);
+    },
+  });
+  const [[method, params]] = JSON.parse(QUESTION);
+  const requests = [
+    ["unawaited", { method, params }],
+    ["fs/read_text_file", { path: join(stage.workspace, "a.txt") }],
+  ];
+  expect(await stage.opened.runtime.submit(JSON.stringify(requests))).toMatchObject({ status: "ok" });
+  await withdrawn.promise;
+  await stage.event((event) => event.type === "acp_permission_outcome");
+  expect(stage.records().find((record) => record.type === "acp_permission_outcome")).toMatchObject({ outcome: "cancelled" });
+});
+
 test("X02 a person is asked about an agent's call by a name no tool of ours has; a command is shown word for word", async () => {
   const asked: [string, unknown, string][] = [];
   await using stage = await openStage({
@@ -353,6 +374,15 @@ test("terminals: output, exit, kill, release; the commands are recorded and noth
     expect.objectContaining({ process_status: "failed", exit_code: 3, kind: "one-shot" }),
     expect.objectContaining({ process_status: "cancelled" }),
   ]);
+});
+
+test("commands that an agent left running end with it", async () => {
+  await using stage = await openStage({ mode: "plain" });
+  const { runtime } = stage.opened;
+  await runtime.submit(JSON.stringify([["terminal/create", { command: "sleep", args: ["579"] }]]));
+  expect(stage.records().some((record) => record.type === "shell_exec")).toBe(false);
+  expect(await runtime.submit("die")).toMatchObject({ status: "failed" });
+  expect(stage.records().find((record) => record.type === "shell_exec")).toMatchObject({ process_status: "cancelled" });
 });
 
 test("credentials stay with us: the agent's environment, its terminals, the log", async () => {
