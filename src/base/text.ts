@@ -104,12 +104,6 @@ export function incompleteEscapeTail(bytes: Uint8Array): number {
   return 0;
 }
 
-/** Bytes of UTF-8 text, decoded piece by piece: a character split over two pieces arrives whole, a bad byte becomes U+FFFD. */
-export function createTextDecoder(): { push(bytes: Uint8Array): string; finish(): string } {
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return { push: (bytes) => decoder.decode(bytes, { stream: true }), finish: () => decoder.decode() };
-}
-
 /** 1234567 → `1,234,567`, whatever the locale. */
 export function groupDigits(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -20,6 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
+import { wellFormed } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
 import { newSessionId, sessionFile } from "./ids.ts";
 import { acquireLock, type Lock } from "./lock.ts";
@@ -217,19 +218,11 @@ class BrokenLog implements SessionLog {
 export function encodeLine(record: SessionRecord, seq: number, time: Date): string {
   let body = JSON.stringify(record);
   // JSON.stringify writes a lone surrogate as \udXXX, which strict readers in other languages refuse.
-  if (body.includes("\\ud")) body = JSON.stringify(makeWellFormed(record));
+  if (body.includes("\\ud")) body = JSON.stringify(wellFormed(record));
   if (body.includes("\u2028") || body.includes("\u2029")) {
     body = body.replace(LINE_SEPARATORS, (separator) => (separator === "\u2028" ? "\\u2028" : "\\u2029"));
   }
   return `{"schema_version":${SCHEMA_VERSION},"seq":${seq},"time":"${time.toISOString()}",${body.slice(1)}\n`;
-}
-
-/** The same JSON value with every string (keys too) well-formed. */
-export function makeWellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(makeWellFormed);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), makeWellFormed(inner)]));
 }
 
 /** One write a record; a short write (disk almost full) goes on until it fails or is whole. */

@@ -72,10 +72,3 @@ export function capped(text: string): string {
   if (text.length <= MAX_RESULT_CHARACTERS) return text;
   return `${text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed()}\n[result cut on resume: ${MAX_RESULT_CHARACTERS} of ${text.length} characters]`;
 }
-
-export function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)]));
-}

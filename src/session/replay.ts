@@ -3,6 +3,7 @@
  * log holds. Never runs anything: open calls get one synthetic result. Refuses: instruction text (the context engine
  * delivers what is on disk now), foreign records.
  */
+import { wellFormed } from "../base/json.ts";
 import type { Message, ToolMessage, Usage } from "../types/message.ts";
 import { DecisionFold, type Decisions } from "./decisions.ts";
 import { modelName } from "./model-name.ts";
@@ -17,7 +18,6 @@ import {
   sizeOf,
   summaryText,
   toMessages,
-  wellFormed,
 } from "./replay-entries.ts";
 import { cleanTitle } from "./title.ts";
 import { addUsage, usageOf } from "./totals.ts";

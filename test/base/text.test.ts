@@ -3,7 +3,6 @@ import { createOutputCapture, renderOutput } from "../../src/base/output-capture
 import {
   cleanTerminalLine,
   cleanTerminalText,
-  createTextDecoder,
   cutBytes,
   cutChars,
   cutCharsFromEnd,
@@ -76,15 +75,6 @@ describe("cuts", () => {
 });
 
 describe("H09 pieces", () => {
-  test("characters split anywhere arrive whole; bad bytes are replaced", () => {
-    const decoder = createTextDecoder();
-    let text = "";
-    for (const byte of bytes("北🌲é\ufeff")) text += decoder.push(Uint8Array.of(byte));
-    expect(text + decoder.finish()).toBe("北🌲é\ufeff");
-    const bad = createTextDecoder();
-    expect(bad.push(Uint8Array.of(0x61, 0xff, 0xe2)) + bad.finish()).toBe("a\ufffd\ufffd");
-  });
-
   test("incomplete characters at the end are counted", () => {
     for (const character of ["a", "é", "北", "🌲"]) {
       const whole = bytes(character);
