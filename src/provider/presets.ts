@@ -85,3 +85,14 @@ function resolve(name: string, env: Readonly<Record<string, string | undefined>>
     local,
   };
 }
+
+/** Which preset a provider is: by its name, or, under another name, by the host it speaks to; undefined for neither. */
+export function presetOf(settings: ProviderSettings): string | undefined {
+  if (Object.hasOwn(PRESETS, settings.name)) return settings.name;
+  const host = hostOf(settings.baseUrl);
+  return host === undefined ? undefined : PRESET_NAMES.find((name) => hostOf(PRESETS[name]?.baseUrl) === host);
+}
+
+function hostOf(url: string | undefined): string | undefined {
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
+}

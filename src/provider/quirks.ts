@@ -3,6 +3,7 @@
  * Refuses: code paths per provider elsewhere.
  */
 import type { ProviderSettings } from "../types/settings.ts";
+import { presetOf } from "./presets.ts";
 import type { ReasoningEffort } from "./provider.ts";
 
 export type ChatQuirks = {
@@ -70,24 +71,11 @@ const STRICT_SERVERS: ReadonlySet<string> = new Set(["openai", "groq", "cerebras
 /** Gemini 3 and later reject calls without a signature; this value is documented for histories made elsewhere. */
 const FOREIGN_SIGNATURE = { google: { thought_signature: "skip_thought_signature_validator" } };
 
+/** What this model's provider takes; a provider under another name but at a known address is that provider. */
 export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
-  const preset = presetOf(settings);
+  const preset = presetOf(settings) ?? "";
   const quirks = { ...BASE, ...BY_NAME[preset] };
   if (preset === "gemini" && /gemini-(?:[3-9]|\d\d)/.test(model)) return { ...quirks, foreignCall: FOREIGN_SIGNATURE };
-  if (quirks.reasoning !== "unknown" || STRICT_SERVERS.has(settings.name)) return quirks;
+  if (quirks.reasoning !== "unknown" || STRICT_SERVERS.has(preset)) return quirks;
   return WANTS_REASONING.test(model) ? { ...quirks, reasoning: "welcome" } : quirks;
-}
-
-/** A provider under another name but at a known address has the same quirks. */
-function presetOf(settings: ProviderSettings): string {
-  if (BY_NAME[settings.name] !== undefined) return settings.name;
-  const base = settings.baseUrl ?? "";
-  const host = URL.canParse(base) ? new URL(base).hostname : "";
-  if (host === "api.openai.com") return "openai";
-  if (host === "openrouter.ai") return "openrouter";
-  if (host === "generativelanguage.googleapis.com") return "gemini";
-  return (
-    ["mistral", "deepseek"].find((name) => host === `api.${name}.ai` || host === `api.${name}.com`) ??
-    (host === "api.x.ai" ? "xai" : "")
-  );
 }

@@ -320,14 +320,16 @@ test("P15 chat: reasoning is echoed in the field it came in, absent where there 
     { role: "assistant", text: "", reasoning: "kept", calls: [call("a", "run_shell")] },
     result("a", "1"),
   ];
-  const bodyFor = async (name: string, model = "mock") => {
+  const bodyFor = async (name: string, model = "mock", base = MOCK) => {
     const get = memoryFetch({ chunks: encode(wireFrames("chat", { text: "x" }).join("")) });
-    await collect(testProvider(settingsFor("chat", MOCK, { name }), { fetch: get }), requestOf(resumed, { tools, model }));
+    await collect(testProvider(settingsFor("chat", base, { name }), { fetch: get }), requestOf(resumed, { tools, model }));
     return JSON.parse(get.bodies[0] ?? "").messages[2];
   };
   expect((await bodyFor("deepseek")).reasoning_content).toBe("kept");
   expect("reasoning_content" in (await bodyFor("groq"))).toBe(false);
   expect("reasoning_content" in (await bodyFor("groq", "moonshotai/kimi-k2"))).toBe(false);
+  // The same server under another name is as strict.
+  expect("reasoning_content" in (await bodyFor("mine", "kimi-k2", "https://api.groq.com/openai/v1"))).toBe(false);
   expect((await bodyFor("mock", "deepseek-v4")).reasoning_content).toBe("kept");
   expect("reasoning_content" in (await bodyFor("mock"))).toBe(false);
   // Gemini 3 rejects calls without a signature; 2.5 knows none.
