@@ -4,7 +4,7 @@
  * objects. Refuses: shortening a history; inventing results that claim success.
  */
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../types/message.ts";
-import { cleanId, cleanName } from "./call-ids.ts";
+import { cleanName, freeId } from "./call-ids.ts";
 import { isBlank } from "./wire-text.ts";
 
 /** The answer given to a call whose real result was lost. */
@@ -23,8 +23,7 @@ function isHealthy(messages: readonly Message[]): boolean {
   let answered = 0;
   for (const message of messages) {
     if (message.role === "tool") {
-      // Results stand in any order behind their calls; a set is only needed when they do not stand in the same one.
-      if (!open.some((call) => call.id === message.callId) || answered >= open.length) return false;
+      // Results in another order than their calls are valid too, but rare: a repair puts them in this one.
       if (open[answered]?.id !== message.callId) return false;
       answered += 1;
       continue;
@@ -71,10 +70,7 @@ function repair(messages: readonly Message[]): readonly Message[] {
 }
 
 function cleanCall(call: ToolCall, used: Set<string>): ToolCall {
-  const base = cleanId(call.id) || "call";
-  let id = base;
-  for (let n = 2; used.has(id); n += 1) id = `${base.slice(0, 56)}_${n}`;
-  used.add(id);
+  const id = freeId(call.id, used);
   const name = cleanName(call.name);
   return id === call.id && name === call.name ? call : { id, name, arguments: call.arguments };
 }

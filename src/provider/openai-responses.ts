@@ -249,7 +249,7 @@ class ResponsesDecoder implements Decoder {
   }
 }
 
-/** A reasoning item as it may be sent back: no status, and no id that a stateless server could not resolve. */
+/** A reasoning item as it may be sent back: servers refuse members they only send, its status above all. */
 function carried(item: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const summary = list(item.summary);
   return {

@@ -30,10 +30,6 @@ export class CallJoiner {
   readonly #calls: Open[] = [];
   readonly #byIndex = new Map<number, Open>();
 
-  get size(): number {
-    return this.#calls.length;
-  }
-
   add(fragment: Fragment): void {
     const open = this.#find(fragment);
     if (open === undefined) {
