@@ -11,6 +11,7 @@ import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { type Sleep, sleep, withRetry } from "./retry.ts";
+import { keyRedaction } from "./secrets.ts";
 import { withCost } from "./usage.ts";
 import type { Wire } from "./wire.ts";
 
@@ -43,7 +44,7 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     now: options.now ?? Date.now,
   };
   const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
-  const secrets = secretsOf(settings, apiKey);
+  const clean = keyRedaction(settings, apiKey);
   const infoOf = options.modelInfo ?? ((id: string): ModelInfo => ({ id }));
   return {
     name: settings.name,
@@ -53,37 +54,26 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
         const info = infoOf(request.model);
         const context = { request: { ...request, messages: sanitizeConversation(request.messages) }, info };
         const attempt = (active: AbortSignal) => streamOnce(wire, settings, context, http, active);
-        for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, secrets);
+        for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, clean);
       } catch (error) {
         // A started stream never throws: a bug of ours must not look like a crash of the conversation.
-        const told = redact(oneLine(error instanceof Error ? error.message : String(error), 300), secrets);
+        const told = clean(oneLine(error instanceof Error ? error.message : String(error), 300));
         yield failure("internal", `unexpected error in provider ${settings.name}: ${told}`);
       }
     },
   };
 }
 
-function wireOf(settings: ProviderSettings): Wire {
+/** The wire format a provider speaks. */
+export function wireOf(settings: ProviderSettings): Wire {
   if (settings.wire === "anthropic") return anthropic();
   if (settings.wire === "openai-responses") return openaiResponses();
   return openaiChat(settings);
 }
 
 /** Cost where the price is known; no key in any message, should a server repeat it. */
-function finished(event: ProviderEvent, info: ModelInfo, secrets: readonly string[]): ProviderEvent {
+function finished(event: ProviderEvent, info: ModelInfo, clean: (message: string) => string): ProviderEvent {
   if (event.type === "usage") return { ...event, usage: withCost(event.usage, info.price) };
-  if (event.type === "failure" || event.type === "retrying") return { ...event, message: redact(event.message, secrets) };
+  if (event.type === "failure" || event.type === "retrying") return { ...event, message: clean(event.message) };
   return event;
-}
-
-function redact(message: string, secrets: readonly string[]): string {
-  return secrets.reduce((text, secret) => text.replaceAll(secret, "[redacted]"), message);
-}
-
-/** What no message may show: the key, and configured headers that look like credentials. */
-function secretsOf(settings: ProviderSettings, apiKey: string | undefined): readonly string[] {
-  const headers = Object.entries(settings.headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
-  const values = [apiKey ?? "", ...headers.map(([, value]) => value.replace(/^\w+ +/, ""))];
-  // Shorter ones are placeholders of local servers; replacing them would mangle ordinary words.
-  return values.filter((value) => value.length >= 8);
 }

@@ -7,6 +7,7 @@ import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
 import { usedIds } from "./call-ids.ts";
 import { failure, failureOfBody, failureOfError, failureOfStatus } from "./failure.ts";
+import { environmentName } from "./presets.ts";
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
 import { humanWait } from "./wait.ts";
@@ -89,14 +90,13 @@ export async function* streamOnce(
 }
 
 function noUrl(settings: ProviderSettings): ProviderFailure {
-  const name = settings.name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
   const what =
     settings.baseUrl === undefined
       ? "has no base URL"
       : `has a base URL that is no http(s) address (${settings.baseUrl.replace(/\/\/[^/@]*@/, "//")})`;
   return failure(
     "invalid_request",
-    `provider ${settings.name} ${what}; set ${name}_BASE_URL or [providers.${settings.name}] base_url`,
+    `provider ${settings.name} ${what}; set ${environmentName(settings.name)}_BASE_URL or [providers.${settings.name}] base_url`,
   );
 }
 

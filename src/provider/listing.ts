@@ -4,10 +4,12 @@
  */
 import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
 import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
+import { wireOf } from "./create.ts";
 import { failure, failureOfError, failureOfStatus } from "./failure.ts";
 import { endpoint, type Fetch, networkFetch, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
+import { keyRedaction } from "./secrets.ts";
 
 export type ListOptions = {
   readonly apiKey?: string | undefined;
@@ -27,23 +29,21 @@ const PROBE_MS = 800;
 export async function listModels(settings: ProviderSettings, options: ListOptions, signal: AbortSignal): Promise<Listing> {
   const url = endpoint(settings, "/models");
   if (url === undefined) return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`) };
+  const apiKey = options.apiKey?.trim() || undefined;
+  const clean = keyRedaction(settings, apiKey);
+  const failed = (said: ProviderFailure): Listing => ({ ok: false, failure: { ...said, message: clean(said.message) } });
   try {
-    const headers = requestHeaders(settings, authHeaders(settings, options.apiKey?.trim() || undefined), options.userAgent);
+    const headers = requestHeaders(settings, wireOf(settings).headers(apiKey), options.userAgent);
     const get = options.fetch ?? networkFetch;
     const response = await get(url.href, { headers, signal, redirect: "manual" });
-    const body = await response.text();
-    if (!response.ok)
-      return { ok: false, failure: failureOfStatus(url.host, response.status, body, response.headers, Date.now()) };
-    const models = body.length > MAX_LIST ? undefined : readList(settings, parseJson(body), options.models ?? {});
-    if (models === undefined)
-      return {
-        ok: false,
-        failure: failure("protocol", `${url.host} did not answer with a list of models`),
-      };
+    const body = await boundedBody(response);
+    if (!response.ok) return failed(failureOfStatus(url.host, response.status, body ?? "", response.headers, Date.now()));
+    const models = body === undefined ? undefined : readList(settings, parseJson(body), options.models ?? {});
+    if (models === undefined) return failed(failure("protocol", `${url.host} did not answer with a list of models`));
     return { ok: true, models };
   } catch (error) {
-    if (signal.aborted) return { ok: false, failure: failure("cancelled", "cancelled") };
-    return { ok: false, failure: failureOfError(url.host, error, false) };
+    if (signal.aborted) return failed(failure("cancelled", "cancelled"));
+    return failed(failureOfError(url.host, error, false));
   }
 }
 
@@ -58,10 +58,17 @@ export async function probeLocal(
   return listing.ok ? listing.models : undefined;
 }
 
-function authHeaders(settings: ProviderSettings, apiKey: string | undefined): Record<string, string> {
-  if (settings.wire === "anthropic")
-    return { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) };
-  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+/** The body as text; undefined, and read no further, once it is longer than any list. */
+async function boundedBody(response: Response): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let body = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_LIST) return undefined;
+    body += decoder.decode(chunk, { stream: true });
+  }
+  return body + decoder.decode();
 }
 
 function readList(

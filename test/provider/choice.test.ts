@@ -149,3 +149,25 @@ test("GET /models in the shapes servers give it, sorted, with what they tell", a
   );
   expect([strange.ok, !strange.ok && strange.failure.class]).toEqual([false, "protocol"]);
 });
+
+test("a list without an end is not read to it, and no message of a list repeats a key", async () => {
+  const signal = new AbortController().signal;
+  const settings = settingsFor("chat", "http://mock.test", { query: { key: "query-secret-1" } });
+  let sent = 0;
+  const endless = async () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent += 1;
+          controller.enqueue(new Uint8Array(1024 * 1024).fill(32));
+        },
+      }),
+    );
+  const listing = await listModels(settings, { userAgent: "t", fetch: endless }, signal);
+  expect([listing.ok, !listing.ok && listing.failure.class]).toEqual([false, "protocol"]);
+  expect(sent).toBeLessThan(24);
+  const told = encode('{"error":{"message":"key-0123456789 and query-secret-1 are not valid"}}');
+  const options = { userAgent: "t", apiKey: "key-0123456789", fetch: memoryFetch({ status: 401, chunks: told }) };
+  const refused = await listModels(settings, options, signal);
+  expect(!refused.ok && refused.failure.message).toContain("[redacted:credential] and [redacted:credential] are not valid");
+});

@@ -300,12 +300,12 @@ for (const wire of WIRES) {
       const said = await collect(
         testProvider(settings, { fetch: memoryFetch(json(403, error("hidden-value-1 is not allowed"))) }),
       );
-      expect(said.failure?.message).toContain("403: [redacted] is not allowed");
+      expect(said.failure?.message).toContain("403: [redacted:credential] is not allowed");
     });
 
     test("a message that repeats the key is redacted", async () => {
       const said = await faultOf(wire, json(401, error("Incorrect API key provided: sk-test-0123456789.")));
-      expect(said.failure?.message).toContain("provided: [redacted].");
+      expect(said.failure?.message).toContain("provided: [redacted:credential].");
     });
 
     test("a server that keeps the line open after its last word is not waited for", async () => {
