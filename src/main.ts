@@ -36,6 +36,8 @@ function workingDirectory(flag: string | undefined): string {
   try {
     if (statSync(path).isDirectory()) return realpathSync(path);
   } catch {
+    // The name of a directory one stands in can be no text at all: then it cannot be named to the system again.
+    if (flag === undefined) throw new UserError("the current directory cannot be opened by its name (is that name UTF-8?)");
     throw new UserError(`--cwd ${flag}: there is no such directory`);
   }
   throw new UserError(`--cwd ${flag}: is not a directory`);

@@ -1,4 +1,5 @@
 /** Puts the records of `rg --json` together to files with lines. Refuses: running rg, limits, order. */
+import { isObject } from "../base/json.ts";
 import { excerpt, type FileMatches, type MatchLine } from "./matches.ts";
 import { createRecordReader, type RawRecord } from "./rg-records.ts";
 
@@ -104,14 +105,31 @@ const TYPE_AT = 9;
 const MATCH = 109;
 const CONTEXT = 99;
 
+const BRACE = 123;
+
 function parse(bytes: Buffer): Record | undefined {
+  if (bytes[0] !== BRACE) return undefined;
   try {
-    // Shape by contract with rg --json (stable since rg 0.10); a schema per record would cost more than the search.
-    return JSON.parse(bytes.toString("utf8")) as Record;
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    return isRecord(value) ? value : undefined;
   } catch {
     // The last record of a stopped run is cut.
     return undefined;
   }
+}
+
+/**
+ * As much of the shape as is used without looking again: rg --json is stable since rg 0.10, but what is called rg on somebody's PATH
+ * may be a script with a banner. A schema per record would cost more than the search.
+ */
+function isRecord(value: unknown): value is Record {
+  if (!isObject(value)) return false;
+  const { type, data } = value;
+  if (type === "summary") return true;
+  if (!isObject(data)) return false;
+  if (type === "begin") return isObject(data.path);
+  if (type === "match" || type === "context") return isObject(data.lines) && Array.isArray(data.submatches);
+  return type === "end";
 }
 
 function decode(text: Text): Buffer {

@@ -1,9 +1,10 @@
 /**
- * Said too little or nothing: a `--skill-dir` that is not there, a lock that cannot be read, a sessions directory that is a file, a
+ * Said too little or nothing: a current directory whose name is no text ("--cwd undefined"), a `--skill-dir` that is not there, a lock that cannot be read, a sessions directory that is a file, a
  * base URL `thndrs doctor` called ready; `-z` was answered with "did you mean --by?"; `--print-prompt` ignored `--output-format json`.
  */
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
+import { binary } from "../support/launch.ts";
 import { modelEnv, startModel, TEST_KEY } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
 import { tempDir } from "../support/temp.ts";
@@ -52,4 +53,11 @@ test("an unknown letter has no near word; --print-prompt speaks JSON where asked
   const shown = JSON.parse(result.stdout);
   expect(shown).toMatchObject({ version: 1, type: "prompt", system: expect.any(String), tools: expect.any(Array) });
   expect(result.stdout).not.toContain(TEST_KEY);
+});
+
+test.skipIf(process.platform !== "linux")("a current directory whose name is no text", async () => {
+  const script = 'd=$(printf "d\\377"); mkdir "$d"; cd "$d"; exec "$@"';
+  const result = await runThndrs({ command: ["/bin/sh", "-c", script, "sh", binary, "-p", "hi"] });
+  expect(result.code).toBe(2);
+  expect(result.stderr).toContain("the current directory cannot be opened by its name");
 });
