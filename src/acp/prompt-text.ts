@@ -9,23 +9,26 @@ export type PromptText = { readonly ok: true; readonly text: string } | { readon
 
 /** A file of the workspace by its path from the root, as a person would write it; anything else by its address. */
 function nameOf(uri: string, root: string): string {
-  if (!uri.startsWith("file://") || !URL.canParse(uri)) return uri;
-  const { hash } = new URL(uri);
+  const url = uri.startsWith("file://") ? URL.parse(uri) : null;
+  if (!url) return uri;
   let path: string;
+  let fragment: string;
   try {
-    path = fileURLToPath(uri.slice(0, uri.length - hash.length));
+    fragment = decodeURIComponent(url.hash.slice(1));
+    url.hash = "";
+    path = fileURLToPath(url);
   } catch {
     return uri;
   }
   const prefix = root.endsWith("/") ? root : `${root}/`;
   const shown = path === root ? "." : path.startsWith(prefix) ? path.slice(prefix.length) : path;
-  const lines = hash === "" ? "" : ` (${decodeURIComponent(hash.slice(1)).replace(/^L/, "lines ")})`;
-  return `\`${shown}\`${lines}`;
+  return `\`${shown}\`${fragment === "" ? "" : ` (${fragment.replace(/^L/, "lines ")})`}`;
 }
 
 /** A fence longer than any inside. */
 function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map((run) => run[0].length));
+  let longest = 2;
+  for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length);
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }

@@ -1,6 +1,7 @@
 /** The small parts: lines of a pipe, text on its way to an editor, waiting, titles. */
 import { expect, test } from "bun:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import { promptText } from "../../src/acp/prompt-text.ts";
 import { createSender } from "../../src/acp/sender.ts";
 import { createTerminals } from "../../src/acp/terminals.ts";
 import { kindOf, titleOf } from "../../src/acp/tool-calls.ts";
@@ -167,4 +168,16 @@ test("titles say in one line what a call does", () => {
   for (const [name, input, title] of cases) expect(titleOf(name, input)).toBe(title);
   expect(kindOf("mcp__files__read")).toBe("other");
   expect(kindOf("execute")).toBe("execute");
+});
+
+test("odd addresses and texts of an editor are taken as they are", () => {
+  const link = (uri: string) => promptText([{ type: "resource_link", uri, name: "it" }], "/ws");
+  expect(link("file:///ws/a%20b.ts#L3-5")).toEqual({ ok: true, text: "`a b.ts` (lines 3-5)" });
+  expect(link("file:///ws/a b.ts#L 3")).toEqual({ ok: true, text: "`a b.ts` (lines  3)" });
+  for (const uri of ["file:///ws/a#%zz", "file://host/a", "file://:"]) {
+    expect(link(uri)).toEqual({ ok: true, text: `[it](${uri})` });
+  }
+  const text = "```\n".repeat(200_000);
+  const given = promptText([{ type: "resource", resource: { uri: "file:///ws/f.md", text } }], "/ws");
+  expect(given.ok && given.text.endsWith("\n````")).toBe(true);
 });
