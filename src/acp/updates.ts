@@ -73,7 +73,7 @@ function diffLine(item: unknown): string {
     : `created ${path}: ${after} lines`;
 }
 
-/** The same value with its long texts cut, so that it may be logged. */
+/** The value, or the beginning of its JSON where that is too long to be logged. */
 function bounded(value: unknown): unknown {
   const json = JSON.stringify(value) ?? "";
   if (Buffer.byteLength(json) <= ARGUMENT_BYTES) return value;
@@ -216,6 +216,9 @@ export class AgentUpdates {
     const said = this.#outputOf(call);
     const whole = [said, note].filter((part) => part !== undefined && part !== "").join("\n");
     const output = cutBytes(whole, OUTPUT_BYTES);
+    // The call is remembered to its prompt's end; what it carried may be megabytes.
+    call.content = [];
+    call.rawOutput = undefined;
     emit({
       type: "tool_finished",
       turnId,
