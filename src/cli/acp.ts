@@ -13,6 +13,7 @@ import { createNotices, type Notices } from "../ui/notices.ts";
 import { sanitize } from "../ui/sanitize.ts";
 import { stdinStream } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
+import { signalExit } from "./signal-exit.ts";
 import { renderTable } from "./table.ts";
 
 type Place = { readonly loaded: LoadedConfig; readonly redact: (text: string) => string };
@@ -52,11 +53,6 @@ function noticesOf({ flags, output }: CommandContext): Notices {
   return createNotices(output.stderr, flags.quiet ? "quiet" : flags.verbose ? "verbose" : "normal");
 }
 
-function endOf(signal: AbortSignal): ExitCode {
-  if (!signal.aborted) return EXIT.ok;
-  return signal.reason === "signal:SIGINT" ? EXIT.sigint : signal.reason === "signal:SIGHUP" ? EXIT.sighup : EXIT.sigterm;
-}
-
 async function serve(context: CommandContext, words: readonly string[]): Promise<ExitCode> {
   // What an editor appends to our command line when it lends a terminal to log in (the `setup` method of initialize).
   if (words.length === 1 && words[0] === "setup") {
@@ -89,7 +85,7 @@ async function serve(context: CommandContext, words: readonly string[]): Promise
       if (flags.verbose && error instanceof Error && error.stack) notices.error(error.stack);
     },
   });
-  return endOf(signal);
+  return signalExit(signal) ?? EXIT.ok;
 }
 
 function commandOf(agent: AcpAgentSettings): string {
@@ -142,6 +138,8 @@ async function inspect(context: CommandContext, words: readonly string[]): Promi
   const { place, parts } = await probeParts(context, words, "inspect NAME [--json]");
   const { inspectAgent } = await import("../app/acp-probe.ts");
   const found = await inspectAgent(parts);
+  const ended = signalExit(context.signal);
+  if (ended !== undefined) return ended;
   const { stdout } = context.output;
   if (!found.ok) {
     noticesOf(context).error(`error: agent ${parts.agent.name} ${place.redact(found.message)}`);
@@ -177,6 +175,8 @@ async function smoke(context: CommandContext, words: readonly string[]): Promise
   const notices = noticesOf(context);
   const prompt = context.flags.prompt ?? SMOKE_PROMPT;
   const done = await smokeAgent(parts, prompt, (event) => notices.event(event));
+  const ended = signalExit(context.signal);
+  if (ended !== undefined) return ended;
   const { stdout } = context.output;
   const ok = done.ok && done.value.stopReason === "end_turn";
   if (context.flags.json) {

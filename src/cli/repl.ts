@@ -15,17 +15,12 @@ import { Repl } from "../ui/repl.ts";
 import { isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
 import type { CommandContext } from "./command.ts";
 import { openRun, type RunContext } from "./run.ts";
+import { exitOf } from "./signal-exit.ts";
 
 /** How long endpoints are waited for by `/model`. */
 const LIST_MS = 6000;
 /** Answers to the trust question that are remembered. */
 const MAX_ASKED = 500;
-
-const SIGNALS: Readonly<Record<string, ExitCode>> = {
-  "signal:SIGINT": EXIT.sigint,
-  "signal:SIGTERM": EXIT.sigterm,
-  "signal:SIGHUP": EXIT.sighup,
-};
 
 function commandContext(context: RunContext): CommandContext {
   const { flags, output, env, cwd, controller } = context;
@@ -78,7 +73,8 @@ async function askForTrust(context: RunContext): Promise<void> {
   }
   if (waiting.length === 0) return;
   const asked = homes.state === undefined ? undefined : join(homes.state, "trust-asked");
-  if (asked !== undefined && waiting.every((hash) => askedBefore(asked).includes(hash))) return;
+  const before = asked === undefined ? [] : askedBefore(asked);
+  if (waiting.every((hash) => before.includes(hash))) return;
   const { runTrust } = await import("./trust.ts");
   await runTrust(commandContext(context));
   if (asked === undefined) return;
@@ -92,7 +88,7 @@ async function askForTrust(context: RunContext): Promise<void> {
 export async function runRepl(context: RunContext): Promise<ExitCode> {
   const { flags, env, output, controller, words } = context;
   await askForTrust(context);
-  if (controller.signal.aborted) return SIGNALS[String(controller.signal.reason)] ?? EXIT.internal;
+  if (controller.signal.aborted) return exitOf(controller.signal.reason) ?? EXIT.internal;
   const { continue: latest, resume, ...rest } = flags;
   let cwd = context.cwd;
   const wanted = resume ?? (latest ? "latest" : undefined);
@@ -111,7 +107,7 @@ export async function runRepl(context: RunContext): Promise<ExitCode> {
     first: wanted === undefined ? {} : { resume: wanted },
     plain: isPlainTerminal(env),
     reflows: reflowsLines(env),
-    exitCodeOf: (reason) => SIGNALS[reason],
+    exitCodeOf: exitOf,
   });
   return repl.run();
 }

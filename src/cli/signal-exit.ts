@@ -7,7 +7,12 @@ const CODES: Readonly<Record<string, ExitCode>> = {
   "signal:SIGHUP": EXIT.sighup,
 };
 
+/** The exit code of an abort reason (`signal:NAME`); undefined for any other reason. */
+export function exitOf(reason: unknown): ExitCode | undefined {
+  return CODES[String(reason)];
+}
+
 /** 130, 143 or 129 once the signal has been aborted (its reason is `signal:NAME`), else undefined. */
 export function signalExit(signal: AbortSignal): ExitCode | undefined {
-  return signal.aborted ? (CODES[String(signal.reason)] ?? EXIT.sigint) : undefined;
+  return signal.aborted ? (exitOf(signal.reason) ?? EXIT.sigint) : undefined;
 }
