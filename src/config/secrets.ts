@@ -26,10 +26,17 @@ export function literalSecretIn(name: string, value: string): string | undefined
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /**
- * The values of all variables that settings refer to as `${NAME}`: whoever keeps a value out of a file keeps a secret, whatever
- * the variable is called.
+ * The values of the variables that headers and queries of providers refer to as `${NAME}`: whoever keeps such a value out of a file
+ * keeps a secret, whatever the variable is called. A path (`${HOME}`) is none.
  */
-export function referencedValues(settings: readonly unknown[], env: Readonly<Record<string, string | undefined>>): string[] {
-  const names = [...JSON.stringify(settings).matchAll(REFERENCE)].map(([, name = ""]) => name);
-  return [...new Set(names)].flatMap((name) => env[name]?.trim() || []);
+export function referencedValues(
+  settings: readonly { readonly path: readonly string[]; readonly value: unknown }[],
+  env: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const carried = settings.filter(({ path }) => path[0] === "providers" && (path[2] === "headers" || path[2] === "query"));
+  const names = carried.flatMap(({ value }) => [...JSON.stringify(value).matchAll(REFERENCE)].map(([, name = ""]) => name));
+  return [...new Set(names)].flatMap((name) => {
+    const value = env[name]?.trim() ?? "";
+    return value === "" || /^[~.]?\//.test(value) ? [] : [value];
+  });
 }

@@ -4,6 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import { createServer } from "node:net";
+import { referencedValues } from "../../src/config/secrets.ts";
 import { startLoopback } from "../support/loopback.ts";
 import { NO_WAIT } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
@@ -43,4 +44,15 @@ test("a server that speaks no HTTP: the error has no address with a query", asyn
   server.close();
   expect(result.code).toBe(1);
   expect(result.stdout + result.stderr).not.toMatch(/plain-value|fetching|key=/);
+});
+
+test("only what providers send counts, and a path is no secret", () => {
+  const env = { KEY, HOME: "/home/somebody", TEAM: "blue-team-7" };
+  const of = (path: string[], name: string) => ({ path, value: { x: `a $\{${name}}` } });
+  const settings = [
+    of(["providers", "corp", "query"], "KEY"),
+    of(["providers", "corp", "headers"], "HOME"),
+    of(["mcp", "servers", "wiki", "env"], "TEAM"),
+  ];
+  expect(referencedValues(settings, env)).toEqual([KEY]);
 });
