@@ -5,14 +5,13 @@ import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 import { findServer, openMcpPlace, type RunningServers, withServers } from "./mcp-open.ts";
-import { signalExit } from "./signal-exit.ts";
 
 /** Starts the server, lists its tools, and says what there is to say. Exit 1 when it does not get ready. */
 export async function testServer(context: CommandContext, name: string): Promise<ExitCode> {
   const place = await openMcpPlace(context);
   const server = findServer(place, name);
   const began = performance.now();
-  const code = await withServers(context, place, [server], async ({ servers, diagnostics, hide }) => {
+  return withServers(context, place, [server], async ({ servers, diagnostics, hide }) => {
     const [found] = servers.status();
     const elapsedMs = Math.round(performance.now() - began);
     const ready = found?.state === "ready";
@@ -37,7 +36,6 @@ export async function testServer(context: CommandContext, name: string): Promise
     }
     return ready ? EXIT.ok : EXIT.failed;
   });
-  return signalExit(context.signal) ?? code;
 }
 
 function parseArguments(text: string | undefined): Readonly<Record<string, unknown>> {
@@ -52,12 +50,14 @@ function parseArguments(text: string | undefined): Readonly<Record<string, unkno
   throw new UserError(`--args must be a JSON object, for example '{"path": "."}'`);
 }
 
-async function call(context: CommandContext, running: RunningServers, server: string, tool: string): Promise<ExitCode> {
+type Call = { readonly server: string; readonly tool: string; readonly input: Readonly<Record<string, unknown>> };
+
+async function call(context: CommandContext, running: RunningServers, wanted: Call): Promise<ExitCode> {
   const { servers, hide } = running;
+  const { server, tool, input } = wanted;
   const [state] = servers.status();
   if (state?.state !== "ready")
     throw new UserError(`MCP server ${server}: ${hide(state?.reason ?? "it is not ready")}`, EXIT.failed);
-  const input = parseArguments(context.flags.args);
   const entry = servers.entries().find((known) => known.mcp.tool === tool || known.spec.name === tool);
   if (!entry) {
     const names = servers.entries().map((known) => known.mcp.tool);
@@ -70,7 +70,7 @@ async function call(context: CommandContext, running: RunningServers, server: st
   if (context.flags.json) stdout.line(JSON.stringify({ status: result.status, truncated: result.truncated, text }, null, 2));
   else if (result.status === "ok") stdout.line(stdout.isTerminal ? text.split("\n").map(visible).join("\n") : text);
   else for (const line of text.split("\n")) stderr.line(`thndrs: ${visible(line)}`);
-  return signalExit(context.signal) ?? (result.status === "ok" ? EXIT.ok : EXIT.failed);
+  return result.status === "ok" ? EXIT.ok : EXIT.failed;
 }
 
 /** Calls one tool, by its own name or by the one the model knows. Exit 1 when the call fails. */
@@ -78,8 +78,8 @@ export async function callTool(context: CommandContext, words: readonly string[]
   const [name, tool, ...more] = words;
   if (name === undefined || tool === undefined || more.length > 0)
     throw new UserError("it is: thndrs mcp call NAME TOOL [--args JSON]");
-  parseArguments(context.flags.args);
+  const input = parseArguments(context.flags.args);
   const place = await openMcpPlace(context);
   const server = findServer(place, name);
-  return withServers(context, place, [server], (running) => call(context, running, name, tool));
+  return withServers(context, place, [server], (running) => call(context, running, { server: name, tool, input }));
 }

@@ -2,7 +2,7 @@
 import { version } from "../app/version.ts";
 import { createProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
-import { EXIT, UserError } from "../base/user-error.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
@@ -11,6 +11,7 @@ import { type ListedServer, type Plans, readPlans } from "../mcp/plans.ts";
 import { type McpServers, openServers } from "../mcp/servers.ts";
 import type { Diagnostic } from "../types/event.ts";
 import type { CommandContext } from "./command.ts";
+import { signalExit } from "./signal-exit.ts";
 
 export type McpPlace = {
   readonly root: string;
@@ -52,14 +53,15 @@ export type RunningServers = {
 };
 
 /**
- * Starts servers, waits until each is ready or has failed, lets `use` work with them, and ends them.
+ * Starts servers, waits until each is ready or has failed, lets `use` work with them, and ends them. A signal on the way decides
+ * the exit code; servers that never got ready because of it are not reported.
  */
-export async function withServers<T>(
+export async function withServers(
   context: CommandContext,
   place: McpPlace,
   chosen: readonly ListedServer[],
-  use: (running: RunningServers) => Promise<T>,
-): Promise<T> {
+  use: (running: RunningServers) => Promise<ExitCode>,
+): Promise<ExitCode> {
   const { root, credentials } = place;
   const processes = context.processes ?? createProcessOwner();
   const diagnostics: Diagnostic[] = [];
@@ -80,7 +82,8 @@ export async function withServers<T>(
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...servers.secrets()] });
   try {
     await servers.ready(context.signal);
-    return await use({ servers, diagnostics, hide });
+    const code = context.signal.aborted ? EXIT.failed : await use({ servers, diagnostics, hide });
+    return signalExit(context.signal) ?? code;
   } finally {
     await servers.close();
     await processes.reapAll();

@@ -10,7 +10,6 @@ import { callTool, testServer } from "./mcp-call.ts";
 import { addServer, removeServer } from "./mcp-edit.ts";
 import { findServer, type McpPlace, openMcpPlace, withServers } from "./mcp-open.ts";
 import { revokeServers, trustServers } from "./mcp-trust.ts";
-import { signalExit } from "./signal-exit.ts";
 
 /** Warnings about files and servers, for commands whose stdout is the list. */
 function warn(context: CommandContext, place: McpPlace): void {
@@ -75,7 +74,7 @@ async function status(context: CommandContext): Promise<ExitCode> {
     },
   );
   warn(context, place);
-  return signalExit(context.signal) ?? code;
+  return code;
 }
 
 function firstSentence(text: string): string {
@@ -86,7 +85,7 @@ async function tools(context: CommandContext, names: readonly string[]): Promise
   const place = await openMcpPlace(context);
   const chosen: readonly ListedServer[] =
     names.length > 0 ? names.map((name) => findServer(place, name)) : place.plans.listed.filter((server) => server.plan);
-  const code = await withServers(context, place, chosen, async ({ servers, diagnostics, hide }) => {
+  return withServers(context, place, chosen, async ({ servers, diagnostics, hide }) => {
     const entries = servers.entries();
     if (context.flags.json)
       context.output.stdout.line(
@@ -107,7 +106,6 @@ async function tools(context: CommandContext, names: readonly string[]): Promise
     }
     return servers.status().some((server) => server.state !== "ready") ? EXIT.failed : EXIT.ok;
   });
-  return signalExit(context.signal) ?? code;
 }
 
 function one(words: readonly string[], usage: string): string {
