@@ -10,6 +10,7 @@ import { callTool, testServer } from "./mcp-call.ts";
 import { addServer, removeServer } from "./mcp-edit.ts";
 import { findServer, type McpPlace, openMcpPlace, withServers } from "./mcp-open.ts";
 import { revokeServers, trustServers } from "./mcp-trust.ts";
+import { renderTable } from "./table.ts";
 
 /** Warnings about files and servers, for commands whose stdout is the list. */
 function warn(context: CommandContext, place: McpPlace): void {
@@ -18,12 +19,10 @@ function warn(context: CommandContext, place: McpPlace): void {
   }
 }
 
-function rows(context: CommandContext, lines: readonly (readonly string[])[]): void {
-  const widths = (lines[0] ?? []).map((_, column) => Math.min(40, Math.max(...lines.map((line) => line[column]?.length ?? 0))));
-  for (const line of lines) {
-    const cells = line.map((cell, column) => (column === line.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
-    context.output.stdout.line(cells.join("  ").trimEnd());
-  }
+function show(context: CommandContext, heading: readonly string[], rows: readonly (readonly string[])[]): void {
+  const { stdout } = context.output;
+  const table = renderTable(heading, rows, { aligned: stdout.isTerminal, columns: stdout.columns });
+  for (const line of rows.length > 0 ? table : ["no MCP server is configured (thndrs help mcp)"]) stdout.line(line);
 }
 
 async function list(context: CommandContext): Promise<ExitCode> {
@@ -32,12 +31,10 @@ async function list(context: CommandContext): Promise<ExitCode> {
   if (context.flags.json) {
     const plain = listed.map(({ name, state, target, from }) => ({ name, state, target, from }));
     context.output.stdout.line(JSON.stringify(plain, null, 2));
-  } else if (listed.length === 0) context.output.stdout.line("no MCP server is configured (thndrs help mcp)");
-  else
-    rows(
-      context,
-      listed.map(({ name, state, target, from }) => [name, state, target, from].map(visible)),
-    );
+  } else {
+    const rows = listed.map(({ name, state, target, from }) => [name, state, target, from]);
+    show(context, ["NAME", "STATE", "WHAT", "FROM"], rows);
+  }
   warn(context, place);
   return EXIT.ok;
 }
@@ -62,13 +59,9 @@ async function status(context: CommandContext): Promise<ExitCode> {
         };
       });
       if (context.flags.json) context.output.stdout.line(JSON.stringify(found, null, 2));
-      else if (found.length === 0) context.output.stdout.line("no MCP server is configured (thndrs help mcp)");
       else {
-        const said = found.map(({ state, reason, tools }) => (state === "ready" ? `${tools} tools` : visible(reason)));
-        rows(
-          context,
-          found.map((server, index) => [visible(server.name), server.state, said[index] ?? ""]),
-        );
+        const rows = found.map(({ name, state, tools, reason }) => [name, state, state === "ready" ? `${tools} tools` : reason]);
+        show(context, ["NAME", "STATE", "WHAT"], rows);
       }
       return found.some((server) => ["failed", "starting", "ended"].includes(server.state)) ? EXIT.failed : EXIT.ok;
     },

@@ -79,8 +79,8 @@ test("list, status, tools and test say what there is", async () => {
   stage.write(join(stage.root, ".mcp.json"), '{"mcpServers":{"theirs":{"command":"x","args":["y"]}}}');
   const list = await stage.play(runMcp, ["mcp", "list"]);
   expect(list.code).toBe(0);
-  expect(list.stdout).toMatch(/^good {4}ready {6}/m);
-  expect(list.stdout).toMatch(/^theirs {2}untrusted {2}x y/m);
+  expect(list.stdout).toMatch(/^good\tready\t/m);
+  expect(list.stdout).toMatch(/^theirs\tuntrusted\tx y\t/m);
   expect(list.stderr).toContain("is not trusted; ignored: MCP servers theirs");
   const plain = JSON.parse((await stage.play(runMcp, ["mcp", "list", "--json"])).stdout) as { name: string; state: string }[];
   expect(plain.map(({ name, state }) => `${name} ${state}`)).toEqual(["good ready", "bad ready", "theirs untrusted"]);
