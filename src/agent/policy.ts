@@ -71,13 +71,24 @@ function subjects(input: Readonly<Record<string, unknown>>, places: PlacesOf): S
   return [[[typeof text === "string" ? text : JSON.stringify(input)]]];
 }
 
-type Call = { readonly name: string; readonly subjects: readonly Subject[] };
+type Call = {
+  readonly name: string;
+  readonly subjects: readonly Subject[];
+  /** Other words for the same command, for patterns that forbid: `/bin/rm x` is `rm x` too. */
+  readonly aliases: readonly string[];
+};
+
+function aliasesOf({ argv }: Readonly<Record<string, unknown>>): string[] {
+  if (!Array.isArray(argv)) return [];
+  const [program = "", ...rest] = argv.map(String);
+  return program.includes("/") ? [[program.slice(program.lastIndexOf("/") + 1), ...rest].join(" ")] : [];
+}
 
 /** A pattern that forbids matches what it meets anywhere; one that allows must cover everything, at every place it leads to. */
 function forbids(pattern: ToolPattern, call: Call): boolean {
   const { argument } = pattern;
   if (!wildcard(pattern.name, call.name)) return false;
-  return argument === undefined || call.subjects.flat(2).some((text) => wildcard(argument, text));
+  return argument === undefined || [...call.subjects.flat(2), ...call.aliases].some((text) => wildcard(argument, text));
 }
 
 function allows(pattern: ToolPattern, call: Call): boolean {
@@ -105,7 +116,7 @@ export function createPolicy(
     },
     refuses(name, input) {
       if (denied.length === 0 && allowed.length === 0) return undefined;
-      const call = { name, subjects: subjects(input, places) };
+      const call = { name, subjects: subjects(input, places), aliases: aliasesOf(input) };
       const against = denied.find((pattern) => forbids(pattern, call));
       if (against) return `Not allowed here: this call matches --deny-tool ${against.source}.`;
       if (allowed.length === 0 || allowed.some((pattern) => allows(pattern, call))) return undefined;

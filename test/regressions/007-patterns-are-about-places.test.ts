@@ -52,3 +52,17 @@ test("a tool that does not exist is a usage error", async () => {
   const args = ["-p", "hi", "--deny-tool", "mcp__x__y", "--deny-tool", "read_*"];
   expect(await runThndrs({ args, env: free.env })).toMatchObject({ code: 0 });
 });
+
+test("a denied program is denied by its path too; an allowed one is not another of the same name", () => {
+  const deny = createPolicy("workspace-write", [], ["run_shell(rm *)"]);
+  for (const argv of [
+    ["rm", "x"],
+    ["/bin/rm", "x"],
+    ["../bin/rm", "-rf", "x"],
+  ])
+    expect(deny.refuses("run_shell", { argv })).toBeDefined();
+  expect(deny.refuses("run_shell", { argv: ["/bin/ls", "rm x"] })).toBeUndefined();
+  const allow = createPolicy("workspace-write", ["run_shell(git *)"], []);
+  expect(allow.refuses("run_shell", { argv: ["git", "status"] })).toBeUndefined();
+  expect(allow.refuses("run_shell", { argv: ["./git", "status"] })).toBeDefined();
+});
