@@ -2,28 +2,14 @@
  * The append-only writer of one session file (sessions.md, File). The only place that writes JSONL (house rule 2).
  * Refuses: reading records for anybody, rewriting, validating (no zod on this path).
  */
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  fchmodSync,
-  fstatSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  realpathSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { errnoOf } from "../base/file-problem.ts";
 import { wellFormed } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
 import { newSessionId, sessionFile } from "./ids.ts";
 import { acquireLock, type Lock } from "./lock.ts";
+import { demandWithin, ensureDirectory } from "./log-directory.ts";
 import { SCHEMA_VERSION, type SessionRecord } from "./records.ts";
 import { examineTail } from "./tail.ts";
 
@@ -246,45 +232,6 @@ function copyAll(from: number, to: number): void {
   }
 }
 
-/** @throws Error when the part of `dir` that exists already leads out of `root`. */
-function demandWithin(dir: string, root: string): void {
-  let existing = dir;
-  // A dangling link exists too: what it names would be made on its other side.
-  while (lstatSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing);
-  const real = realpathSync(existing);
-  if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
-    throw new Error("the sessions directory is a link that leads out of the workspace; name another with --session-dir");
-  }
-}
-
-function ensureDirectory(dir: string): void {
-  mkdirSync(dirname(dir), { recursive: true });
-  let created = false;
-  try {
-    mkdirSync(dir, { mode: 0o700 });
-    created = true;
-    chmodSync(dir, 0o700);
-  } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
-  }
-  if (created || ownsDirectory(dir)) writeIgnoreFile(dir);
-}
-
-/** A directory somebody made by hand gets our `.gitignore` only when it is plainly ours: it must never hide a user's files. */
-function ownsDirectory(dir: string): boolean {
-  const entries = readdirSync(dir);
-  if (entries.includes(".gitignore")) return false;
-  return entries.length === 0 || (basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs");
-}
-
-function writeIgnoreFile(dir: string): void {
-  try {
-    writeFileSync(join(dir, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
-  }
-}
-
 function createFile(path: string, id: string): number {
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_APPEND | constants.O_NOFOLLOW;
   try {
@@ -292,7 +239,7 @@ function createFile(path: string, id: string): number {
     fchmodSync(fd, 0o600);
     return fd;
   } catch (error) {
-    if (isCode(error, "EEXIST")) throw new UserError(`Session ${id} exists already; resume it or choose another id.`);
+    if (errnoOf(error) === "EEXIST") throw new UserError(`Session ${id} exists already; resume it or choose another id.`);
     throw error;
   }
 }
@@ -303,7 +250,7 @@ function openExisting(path: string, id: string): { fd: number; lastSeq: number }
   try {
     fd = openSync(path, constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (isCode(error, "ENOENT") || isCode(error, "ELOOP")) throw new UserError(`No such session: ${id}`);
+    if (["ENOENT", "ELOOP"].includes(errnoOf(error))) throw new UserError(`No such session: ${id}`);
     throw error;
   }
   try {
@@ -317,24 +264,21 @@ function openExisting(path: string, id: string): { fd: number; lastSeq: number }
   }
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: "the disk is full",
+  EACCES: "the directory cannot be written",
+  EROFS: "the directory cannot be written",
+  EPERM: "the directory cannot be written",
+  ENOTDIR: "a part of the path is no directory",
+  ELOOP: "a part of the path is no directory",
+};
+
 function brokenMessage(dir: string, error: unknown): string {
-  const why = isCode(error, "ENOSPC")
-    ? "the disk is full"
-    : isCode(error, "EACCES") || isCode(error, "EROFS") || isCode(error, "EPERM")
-      ? "the directory cannot be written"
-      : isCode(error, "ENOTDIR") || isCode(error, "ELOOP")
-        ? "a part of the path is no directory"
-        : error instanceof Error
-          ? error.message
-          : String(error);
+  const why = REASONS[errnoOf(error)] ?? (error instanceof Error ? error.message : String(error));
   return `This session is not being saved from here on: ${why} (${dir}).`;
 }
 
 /** Pipes and some network file systems cannot sync; that is not a broken log. */
 function isUnsupportedSync(error: unknown): boolean {
-  return isCode(error, "EINVAL") || isCode(error, "ENOTSUP") || isCode(error, "EROFS");
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+  return ["EINVAL", "ENOTSUP", "EROFS"].includes(errnoOf(error));
 }

@@ -1,0 +1,47 @@
+/**
+ * The directory that logs are kept in: made private, kept out of commits, and never outside where it may be (sessions.md, File).
+ * Refuses: logs themselves.
+ */
+import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
+import { errnoOf } from "../base/file-problem.ts";
+
+/** @throws Error when the part of `dir` that exists already leads out of `root`. */
+export function demandWithin(dir: string, root: string): void {
+  let existing = dir;
+  // A dangling link exists too: what it names would be made on its other side.
+  while (lstatSync(existing, { throwIfNoEntry: false }) === undefined) existing = dirname(existing);
+  const real = realpathSync(existing);
+  if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
+    throw new Error("the sessions directory is a link that leads out of the workspace; name another with --session-dir");
+  }
+}
+
+/** Makes the directory (0700) where it is missing; one that is ours gets a `.gitignore`. */
+export function ensureDirectory(dir: string): void {
+  mkdirSync(dirname(dir), { recursive: true });
+  let created = false;
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+    created = true;
+    chmodSync(dir, 0o700);
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
+  if (created || ownsDirectory(dir)) writeIgnoreFile(dir);
+}
+
+/** A directory somebody made by hand gets our `.gitignore` only when it is plainly ours: it must never hide a user's files. */
+function ownsDirectory(dir: string): boolean {
+  const entries = readdirSync(dir);
+  if (entries.includes(".gitignore")) return false;
+  return entries.length === 0 || (basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs");
+}
+
+function writeIgnoreFile(dir: string): void {
+  try {
+    writeFileSync(join(dir, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+  }
+}
