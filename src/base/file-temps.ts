@@ -9,6 +9,7 @@ import { hostname } from "node:os";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { errnoOf } from "./file-problem.ts";
 import { type HeldDirectory, holdChild, holdDirectory, makeOne } from "./held-directory.ts";
+import { processStat } from "./process-stat.ts";
 
 const STATE_DIRECTORY = ".thndrs";
 const NOTES_DIRECTORY = "installs";
@@ -38,12 +39,8 @@ export function tempName(): string {
 
 /** A killed process whose parent does not reap it keeps its id for ever; it is dead all the same. */
 function isAlive(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !/^ [ZX]/.test(stat.slice(stat.lastIndexOf(")") + 1));
-  } catch {
-    // No such process, or no /proc: ask the kernel.
-  }
+  const stat = processStat(pid);
+  if (stat !== undefined) return !stat.zombie;
   try {
     process.kill(pid, 0);
     return true;

@@ -6,6 +6,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
+import { type ProcessStat, processStat } from "./process-stat.ts";
 
 /** A direct child: it leads a session and a group of its number. */
 export type Root = {
@@ -21,16 +22,6 @@ export type Tree = {
 };
 
 export type Member = { readonly pid: number; readonly group: number; readonly stopped: boolean };
-
-type Row = {
-  readonly pid: number;
-  readonly parent: number;
-  readonly group: number;
-  readonly session: number;
-  readonly zombie: boolean;
-  readonly stopped: boolean;
-  readonly started: number;
-};
 
 /** From TERM to KILL. */
 const GRACE_MS = 2000;
@@ -74,14 +65,14 @@ function scan(tree: Tree): Scan {
   return { members: rows.filter((row) => found.has(row.pid) && !row.zombie), undecided };
 }
 
-function forebearsOf(self: number, rows: readonly Row[]): ReadonlySet<number> {
+function forebearsOf(self: number, rows: readonly ProcessStat[]): ReadonlySet<number> {
   const parents = new Map(rows.map((row) => [row.pid, row.parent]));
   const forebears = new Set<number>();
   for (let pid: number | undefined = self; pid && !forebears.has(pid); pid = parents.get(pid)) forebears.add(pid);
   return forebears;
 }
 
-function addDescendants(found: Set<number>, rows: readonly Row[], self: number): void {
+function addDescendants(found: Set<number>, rows: readonly ProcessStat[], self: number): void {
   const children = new Map<number, number[]>();
   for (const row of rows) {
     const siblings = children.get(row.parent);
@@ -158,7 +149,7 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 
 function isRunning(member: Member): boolean {
   if (!isLinux()) return groupExists(member.group);
-  const row = readRow(String(member.pid));
+  const row = processStat(member.pid);
   return row !== undefined && !row.zombie;
 }
 
@@ -166,42 +157,22 @@ function isLinux(): boolean {
   return process.platform === "linux";
 }
 
-function readRows(): Row[] {
+function readRows(): ProcessStat[] {
   if (!isLinux()) return [];
-  const rows: Row[] = [];
+  const rows: ProcessStat[] = [];
   for (const name of readdirSync("/proc")) {
     const first = name.charCodeAt(0);
     if (first < 0x31 || first > 0x39) continue;
-    const row = readRow(name);
+    const row = processStat(Number(name));
     if (row) rows.push(row);
   }
   return rows;
 }
 
-function readRow(pid: string): Row | undefined {
-  if (!isLinux()) return undefined;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The name is in parentheses and may hold anything, parentheses too.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return {
-      pid: Number(pid),
-      parent: Number(fields[1]),
-      group: Number(fields[2]),
-      session: Number(fields[3]),
-      zombie: fields[0] === "Z" || fields[0] === "X",
-      stopped: fields[0] === "T",
-      started: Number(fields[19]),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
 /** An empty environment of a process this young may only mean that it is in the middle of its exec. */
 const YOUNG_TICKS = 100;
 
-function hasMarker(row: Row, marker: string, bootTicks: number): boolean | "undecided" {
+function hasMarker(row: ProcessStat, marker: string, bootTicks: number): boolean | "undecided" {
   try {
     const environ = readFileSync(`/proc/${row.pid}/environ`);
     if (environ.length > 0) return environ.includes(marker);

@@ -9,7 +9,9 @@
 import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import { join } from "node:path";
+import { errnoOf } from "../base/file-problem.ts";
 import { contentHash } from "../base/hash.ts";
+import { processStat } from "../base/process-stat.ts";
 import { randomHex } from "../base/random.ts";
 import { UserError } from "../base/user-error.ts";
 import { lockFile } from "./ids.ts";
@@ -109,7 +111,7 @@ function readLock(path: string): FoundLock | undefined {
     inode = stat.ino;
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (errnoOf(error) === "ENOENT") return undefined;
     throw error;
   }
   const holder = parseHolder(text);
@@ -149,13 +151,13 @@ function linkOrCreate(temporary: string, path: string, text: string): boolean {
     linkSync(temporary, path);
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (errnoOf(error) === "EEXIST") return false;
   }
   try {
     writeFileSync(path, text, { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (errnoOf(error) === "EEXIST") return false;
     // Created, but not filled: it would look like a lock for as long as it is young.
     removeQuietly(path);
     throw error;
@@ -203,22 +205,15 @@ function isAlive(holder: LockHolder): boolean {
     process.kill(holder.pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === "EPERM";
+    return errnoOf(error) === "EPERM";
   }
 }
 
 /** Boot id and start tick of a live process; undefined when it is gone or a zombie. Linux only, "" elsewhere. */
 function processStart(pid: number): string | undefined {
   if (process.platform !== "linux") return "";
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The command name may hold spaces and parentheses: fields are counted from the last one.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (fields[0] === "Z" || fields[0] === "X") return undefined;
-    return `${bootId()}:${fields[19] ?? ""}`;
-  } catch {
-    return undefined;
-  }
+  const stat = processStat(pid);
+  return stat === undefined || stat.zombie ? undefined : `${bootId()}:${stat.started}`;
 }
 
 function bootId(): string {
@@ -243,8 +238,4 @@ function removeQuietly(path: string): void {
   } catch {
     // Somebody else removed it, or nobody can: either way there is nothing more to do here.
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }

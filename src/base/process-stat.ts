@@ -1,0 +1,34 @@
+/** What Linux says of one process (`/proc/PID/stat`). Refuses: other systems, deciding what a process is to us. */
+import { readFileSync } from "node:fs";
+
+export type ProcessStat = {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Dead, its exit code not fetched yet: it keeps its number all the same. */
+  readonly zombie: boolean;
+  readonly stopped: boolean;
+  /** Clock ticks from boot to its start: tells it from a later process of the same number. */
+  readonly started: number;
+};
+
+/** Undefined when there is no such process, or no `/proc`. Synchronous: microseconds, and needed while the program dies. */
+export function processStat(pid: number): ProcessStat | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The name is in parentheses and may hold anything, parentheses too.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return {
+      pid,
+      parent: Number(fields[1]),
+      group: Number(fields[2]),
+      session: Number(fields[3]),
+      zombie: fields[0] === "Z" || fields[0] === "X",
+      stopped: fields[0] === "T",
+      started: Number(fields[19]),
+    };
+  } catch {
+    return undefined;
+  }
+}
