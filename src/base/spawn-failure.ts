@@ -1,6 +1,7 @@
 /** Why a program could not be started, told apart and said in words (H12, H13). Refuses: starting it. */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { errnoOf } from "./file-problem.ts";
 import { cutChars } from "./text.ts";
 
 export type SpawnFailure = {
@@ -61,14 +62,14 @@ function checkDirectory(cwd: string): SpawnFailure | undefined {
     accessSync(cwd, constants.X_OK);
     return undefined;
   } catch (error) {
-    if (codeOf(error) === "EACCES") return { kind: "no_cwd", message: `No permission to enter the working directory ${cwd}.` };
+    if (errnoOf(error) === "EACCES") return { kind: "no_cwd", message: `No permission to enter the working directory ${cwd}.` };
     return { kind: "no_cwd", message: `The working directory ${cwd} does not exist (any more).` };
   }
 }
 
 /** Turns what the runtime threw at a start into a failure. `program` was found by `resolveProgram`. */
 export function explainSpawnError(error: unknown, program: string, cwd: string): SpawnFailure {
-  const code = codeOf(error);
+  const code = errnoOf(error);
   if (code === "E2BIG") {
     const limit = "Pass long text through a file instead; one argument can hold about 128 KiB.";
     return { kind: "too_big", message: `The arguments are too long for the operating system. ${limit}` };
@@ -86,11 +87,7 @@ export function explainSpawnError(error: unknown, program: string, cwd: string):
   if (code === "ENOENT") {
     return { kind: "not_found", message: `${program} could not be started: the interpreter its #! line names is missing.` };
   }
-  return { kind: "other", message: `${program} could not be started: ${code ?? String(error)}.` };
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+  return { kind: "other", message: `${program} could not be started: ${code || String(error)}.` };
 }
 
 /** True also where looking is not allowed: starting it will say why. */
@@ -99,7 +96,7 @@ function exists(path: string): boolean {
     statSync(path);
     return true;
   } catch (error) {
-    return codeOf(error) === "EACCES";
+    return errnoOf(error) === "EACCES";
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { mkdir, open, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { errnoOf } from "../base/file-problem.ts";
 import { writeOwnFile } from "../base/files.ts";
 import { UserError } from "../base/user-error.ts";
 import { type FileRead, readSettingsFile } from "./settings-file.ts";
@@ -36,7 +37,7 @@ async function takeLock(path: string): Promise<string> {
       await (await open(lock, "wx", 0o600)).close();
       return lock;
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+      const code = errnoOf(error) || String(error);
       if (code !== "EEXIST") throw new UserError(`${path} cannot be written: ${code}`);
       if (performance.now() > deadline)
         throw new UserError(`${path} is being changed by another thndrs; if there is none, remove ${lock}`);

@@ -3,6 +3,7 @@
  * tenth of a millisecond instead of several, and the size is bounded. Refuses: writing (private-file.ts).
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { errnoOf } from "../base/file-problem.ts";
 import { UserError } from "../base/user-error.ts";
 
 /** Over this size a file of ours (keys, trust) is refused. */
@@ -19,7 +20,7 @@ export type FileRead =
 const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 
 function failed(error: unknown): FileRead {
-  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  const code = errnoOf(error) || String(error);
   if (ABSENT.has(code)) return { kind: "absent" };
   return { kind: "unreadable", reason: code === "EACCES" ? "permission denied" : code };
 }

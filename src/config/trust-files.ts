@@ -2,6 +2,7 @@
  * The files of a workspace that wait for trust: its configuration, its MCP servers, its skills. Refuses: trusting them.
  */
 import { join, relative, sep } from "node:path";
+import { errnoOf } from "../base/file-problem.ts";
 import { decodeSettings, readSettingsFile } from "./settings-file.ts";
 import { parseConfigFile } from "./toml.ts";
 
@@ -32,7 +33,7 @@ async function skillFiles(root: string, more: readonly string[]): Promise<readon
         found.push(join(directory, path));
       }
     } catch (error) {
-      if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR"))) throw error;
+      if (!["ENOENT", "ENOTDIR"].includes(errnoOf(error))) throw error;
     }
   }
   return [...new Set(found)].sort();

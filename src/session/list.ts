@@ -3,6 +3,7 @@
  * gigabytes of them list in an instant. Refuses: following links, ids that are paths (J13).
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from "node:fs";
+import { errnoOf } from "../base/file-problem.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
 import { idOfFile, isSessionId, sessionFile } from "./ids.ts";
 import { parseLine } from "./lines.ts";
@@ -36,7 +37,7 @@ export function sessionIds(dir: string): string[] {
   try {
     names = readdirSync(dir);
   } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
+    if (["ENOENT", "ENOTDIR"].includes(errnoOf(error))) return [];
     throw new UserError(`Cannot read the sessions directory ${dir}: ${String(error)}`, EXIT.failed);
   }
   return names

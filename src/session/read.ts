@@ -4,6 +4,7 @@
  */
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { errnoOf } from "../base/file-problem.ts";
 import { UserError } from "../base/user-error.ts";
 import { LineSplitter, parseLine } from "./lines.ts";
 import type { ReadRecord, RecordType } from "./records.ts";
@@ -103,7 +104,7 @@ async function openForReading(path: string) {
     if ((await file.stat()).isFile()) return file;
     await file.close();
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const code = errnoOf(error);
     if (code !== "ENOENT" && code !== "ELOOP") throw new UserError(`Cannot read ${path}: ${code || String(error)}`);
   }
   throw new UserError(`No such session file: ${path}`);

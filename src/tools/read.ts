@@ -1,6 +1,7 @@
 /** read_file_range: numbered lines of one regular file, in bounded memory for any size. Refuses: decoding other encodings, following a file. */
 import { isUtf8 } from "node:buffer";
 import { z } from "zod";
+import { errnoOf } from "../base/file-problem.ts";
 import { MAX_FILE_BYTES, type OpenFile, openSafe, readUpTo } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import { pathText, quotePath } from "../base/path-quote.ts";
@@ -145,7 +146,7 @@ async function run(asked: Input, context: ToolContext): Promise<ToolResult> {
       return { status: "cancelled", text: "Cancelled while reading.", truncated: false, effects: [], touched: [] };
     return present(scanned, target, asked);
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    const code = errnoOf(error);
     if (code === "") throw error;
     return failed(`${quotePath(target.relative)} cannot be read: input/output error (${code}).`, {
       touched: touch(target, "read"),

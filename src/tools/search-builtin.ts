@@ -4,6 +4,7 @@
  * Refuses: wording of results.
  */
 import { closeSync, constants, openSync, readSync } from "node:fs";
+import { errnoOf } from "../base/file-problem.ts";
 import { walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { searchChunks } from "./line-search.ts";
@@ -82,7 +83,7 @@ async function searchFile(
     // Never through a link that was a file a moment ago, never waiting for a pipe's other end.
     descriptor = openSync(`${request.root}/${path}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    return `${path}: ${error instanceof Error && "code" in error ? String(error.code) : "cannot be read"}`;
+    return `${path}: ${errnoOf(error) || "cannot be read"}`;
   }
   try {
     const search = searchChunks({
@@ -102,7 +103,7 @@ async function searchFile(
     const { lines, matches, binary } = search.finish();
     return matches === 0 ? undefined : { path, lines: binary ? [] : lines, matches, binary };
   } catch (error) {
-    return `${path}: ${error instanceof Error && "code" in error ? String(error.code) : "cannot be read"}`;
+    return `${path}: ${errnoOf(error) || "cannot be read"}`;
   } finally {
     closeSync(descriptor);
   }

@@ -7,6 +7,7 @@ import { lookup } from "node:dns/promises";
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { errnoOf } from "../base/file-problem.ts";
 import { type AddressPolicy, createAddressPolicy, hostOf, parseWebUrl, quote, type ResolveHost } from "./web-address.ts";
 
 export const MAX_REDIRECTS = 5;
@@ -110,10 +111,6 @@ const UNREACHED: ReadonlySet<string> = new Set([
   "ConnectionRefused",
 ]);
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-}
-
 async function connectAny(hop: Hop, addresses: readonly string[]): Promise<IncomingMessage> {
   let last: unknown;
   for (const address of addresses.slice(0, MAX_ADDRESSES)) {
@@ -121,7 +118,7 @@ async function connectAny(hop: Hop, addresses: readonly string[]): Promise<Incom
       return await connect(hop, address);
     } catch (error) {
       last = error;
-      if (hop.signal.aborted || !UNREACHED.has(codeOf(error))) throw error;
+      if (hop.signal.aborted || !UNREACHED.has(errnoOf(error))) throw error;
     }
   }
   throw last;
@@ -239,7 +236,7 @@ function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 function explain(error: unknown, request: WebRequest): string {
   if (error instanceof WebProblem) return error.message;
-  const code = codeOf(error);
+  const code = errnoOf(error);
   const where = quote(request.url);
   if (/CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME/.test(code)) return `${where}: the server's certificate is not valid (${code}).`;
   if (UNREACHED.has(code)) return `${where}: no connection (${code}).`;
