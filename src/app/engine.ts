@@ -8,7 +8,7 @@ import type { Skills } from "../skills/skills.ts";
 import type { Emit } from "../types/event.ts";
 import type { OutsideTools } from "./mcp.ts";
 import type { ChosenModel } from "./model.ts";
-import type { OpenOptions } from "./open.ts";
+import type { OpenOptions } from "./open-options.ts";
 import { today } from "./today.ts";
 
 export type TemplateInput = {
