@@ -16,6 +16,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** First signal: everything winds down, children first. Second: the program ends at once, children killed. */
 function listenToSignals(processes: ProcessOwner, controller: AbortController): void {
+  // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
+  process.on("SIGCHLD", () => {});
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
