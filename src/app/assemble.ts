@@ -257,6 +257,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     },
     limit: limits.check,
     ...(schema && { checkFinal: schema.check }),
+    discoverAtOnce: options.rendererMode !== "print",
     budget: active.budget,
     compaction: { ...loaded.config.compaction, ...(options.rendererMode === "print" && { review: "never" as const }) },
     history: session.history,

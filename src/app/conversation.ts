@@ -52,6 +52,8 @@ export type ConversationParts = {
   readonly request: Pick<ProviderRequest, "model" | "reasoningEffort" | "maxOutputTokens" | "outputSchema">;
   readonly limit: TurnContext["limit"];
   readonly checkFinal?: TurnContext["checkFinal"];
+  /** Whether the instruction chain is read when the conversation opens rather than at its first turn. */
+  readonly discoverAtOnce: boolean;
   readonly budget: Budget;
   readonly compaction: Pick<CompactorParts, "mode" | "review" | "keepRecentTokens">;
   /** The conversation a resumed session had, and the seq of the record each message began with. */
@@ -90,9 +92,9 @@ export class Conversation implements Runtime {
     this.#messages = [...parts.history];
     this.#turns = parts.turns;
     this.#compactor = this.#createCompactor();
-    // Started now, needed at the first request: discovery overlaps with whatever the caller does first.
-    this.#chain = parts.context.start();
-    this.#discovered = this.#chain.then(() => undefined);
+    // Where somebody looks at the inventory before the first prompt; else the first turn reads the chain itself, once.
+    if (parts.discoverAtOnce) this.#chain = parts.context.start();
+    this.#discovered = Promise.resolve(this.#chain).then(() => undefined);
     this.#discovered.catch(() => undefined);
   }
 

@@ -93,8 +93,9 @@ class Engine implements ContextEngine {
 
   turn(prompt: string): Promise<Delivery> {
     return this.#alone(async () => {
-      const opening = this.#started ? [] : await this.#startChain();
-      const update = await this.#update();
+      const first = !this.#started;
+      const opening = first ? await this.#startChain() : [];
+      const update = await this.#update(first);
       const named = await this.#named(prompt);
       const pinned = await this.#pinnedTexts();
       this.#turns++;
@@ -242,10 +243,11 @@ class Engine implements ContextEngine {
   }
 
   /** C3, C10: what changed since it was sent, as `<project_context_update>`. */
-  async #update(): Promise<{ readonly text: string; readonly pieces: readonly Piece[] }> {
+  /** C10, C3. `first`: the chain was read for this very turn, so nothing of it can have changed. */
+  async #update(first: boolean): Promise<{ readonly text: string; readonly pieces: readonly Piece[] }> {
     const recorded = this.#recorded;
     this.#recorded = [];
-    const found = [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
+    const found = first ? [] : [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
     for (const source of recorded) this.#pinned.remember(source.path, source.contentHash);
     const pins = new Set(this.#pins.files());
     for (const { path, contentHash } of recorded)
