@@ -203,11 +203,15 @@ async function listTools(client: Client, timeoutMs: number, signal: AbortSignal)
     const result = await client.request({ method: "tools/list", params }, ANYTHING, { signal, timeout: timeoutMs });
     const { tools: found, nextCursor } = isObject(result) ? result : { tools: undefined, nextCursor: undefined };
     let unnamed = 0;
+    let over = 0;
     for (const tool of Array.isArray(found) ? found : []) {
       if (!isObject(tool) || typeof tool.name !== "string" || tool.name === "") unnamed += 1;
-      else if (!tools.has(tool.name) && tools.size < MAX_TOOLS) tools.set(tool.name, { ...tool, name: tool.name });
+      else if (tools.has(tool.name)) continue;
+      else if (tools.size >= MAX_TOOLS) over += 1;
+      else tools.set(tool.name, { ...tool, name: tool.name });
     }
     if (unnamed > 0) notes.push(`${unnamed} tools without a name are left out`);
+    if (over > 0) notes.push(`${over} tools beyond ${MAX_TOOLS} are left out`);
     if (typeof nextCursor !== "string") break;
     if (seen.has(nextCursor)) {
       notes.push("its list of tools repeats a page; what came before counts");

@@ -3,6 +3,7 @@
  * client is registered. Loads the protocol's package only to renew. Refuses: making a login (login.ts).
  */
 import type { AuthProvider } from "@modelcontextprotocol/client";
+import { boundedFetch } from "./http-transport.ts";
 import { type Login, type LoginStore, loginName, readLogin } from "./login-store.ts";
 import type { ServerPlan } from "./plans.ts";
 
@@ -31,6 +32,7 @@ async function renew(server: string, login: Login, store: LoginStore): Promise<L
       clientInformation: client,
       refreshToken: tokens.refresh_token,
       ...(resource !== undefined && { resource }),
+      fetchFn: boundedFetch,
     });
     const renewed: Login = { ...login, tokens: { ...tokens, ...fresh } };
     // A token that cannot be kept is good for this run all the same.

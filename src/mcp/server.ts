@@ -15,6 +15,8 @@ const MAX_RESTARTS = 3;
 const RESTART_MS = 5 * 60_000;
 /** Between two fetches of a list of tools: a server may announce a change with every list it gives. */
 const LIST_PAUSE_MS = 1000;
+/** Messages about one server in a run, two a tool: one that renames its tools for ever has nothing more to say. */
+const MAX_SAID = 2000;
 /** How long a finished call waits for the list of tools that changed under it. */
 const LIST_WAIT_MS = 2000;
 
@@ -130,7 +132,7 @@ export class Server {
   }
 
   #say(diagnostic: Diagnostic): void {
-    if (this.#state === "closed" || this.#said.has(diagnostic.message)) return;
+    if (this.#state === "closed" || this.#said.has(diagnostic.message) || this.#said.size >= MAX_SAID) return;
     this.#said.add(diagnostic.message);
     this.#options.diagnose(diagnostic);
   }

@@ -194,6 +194,15 @@ const page = (name: string, nextCursor?: string) => ({
   ...(nextCursor !== undefined && { nextCursor }),
 });
 
+test("M09 more tools than anybody can use: the first thousand count, and that is said", async () => {
+  const tools = Array.from({ length: 1003 }, (_, at) => ({ name: `t${at}`, description: "d", inputSchema: { type: "object" } }));
+  await using dir = await tempDir({ "manners.json": JSON.stringify({ pages: { first: { tools } } }) });
+  await using fleet = await openFleet([stdioPlan("many", [process.execPath, FAKE, `@${dir.at("manners.json")}`])]);
+  await fleet.ready();
+  expect(fleet.servers.entries()).toHaveLength(1000);
+  expect(fleet.diagnostics.map(({ message }) => message)).toEqual(["MCP server many: 3 tools beyond 1000 are left out"]);
+});
+
 test("M09 all pages are followed; the empty text is a cursor", async () => {
   await using fleet = await openFleet([fake({ pages: { first: page("a", "p2"), "at:p2": page("b", ""), "at:": page("c") } })]);
   await fleet.ready();
