@@ -14,6 +14,9 @@ import type { PrintFormat } from "./ui/print.ts";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
+const BUG_GRACE_MS = 5000;
+
 /** First signal: everything winds down, children first. Second: the program ends at once, children killed. */
 function listenToSignals(processes: ProcessOwner, controller: AbortController): void {
   // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
@@ -21,11 +24,15 @@ function listenToSignals(processes: ProcessOwner, controller: AbortController): 
   for (const signal of SIGNALS) {
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
-      processes.killAllNow();
-      for (const name of SIGNALS) process.removeAllListeners(name);
-      process.kill(process.pid, signal);
+      endNow(processes, signal);
     });
   }
+}
+
+function endNow(processes: ProcessOwner | undefined, signal: (typeof SIGNALS)[number]): void {
+  processes?.killAllNow();
+  for (const name of SIGNALS) process.removeAllListeners(name);
+  process.kill(process.pid, signal);
 }
 
 function workingDirectory(flag: string | undefined): string {
@@ -65,9 +72,11 @@ type Start = {
   readonly output: Output;
   readonly controller: AbortController;
   readonly elapsed: () => number;
+  /** Told who owns the processes, as soon as somebody does. */
+  readonly adopt: (processes: ProcessOwner) => void;
 };
 
-async function open({ parsed, env, output, controller, elapsed }: Start): Promise<ExitCode> {
+async function open({ parsed, env, output, controller, elapsed, adopt }: Start): Promise<ExitCode> {
   const { command, words, flags, dash } = parsed;
   if (flags.version) {
     output.stdout.line(
@@ -86,6 +95,7 @@ async function open({ parsed, env, output, controller, elapsed }: Start): Promis
   const cwd = workingDirectory(flags.cwd);
   const { createProcessOwner } = await import("./base/process.ts");
   const processes = createProcessOwner();
+  adopt(processes);
   listenToSignals(processes, controller);
   try {
     if (command !== "") {
@@ -108,12 +118,18 @@ async function main(argv: readonly string[]): Promise<void> {
   let format = formatOf(argv);
   let verbose = argv.includes("-v") || argv.includes("--verbose");
   let bug = false;
+  let processes: ProcessOwner | undefined;
+  const adopt = (owner: ProcessOwner): void => {
+    processes = owner;
+  };
   const end = () => ({ output, format, verbose, elapsedMs: elapsed() });
   // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
   const onBug = async (error: unknown): Promise<void> => {
     bug = true;
     process.exitCode = EXIT.internal;
     controller.abort("internal error");
+    // Does not keep the program: only one that hangs meets it.
+    setTimeout(() => endNow(processes, "SIGTERM"), BUG_GRACE_MS).unref();
     const { reportBug } = await import("./cli/early-end.ts");
     reportBug(error, end());
   };
@@ -125,7 +141,7 @@ async function main(argv: readonly string[]): Promise<void> {
     format = parsed.flags.outputFormat ?? "text";
     verbose = parsed.flags.verbose ?? false;
     if (parsed.flags.color && parsed.flags.color !== "auto") output = openOutput({ env, color: parsed.flags.color });
-    code = await open({ parsed, env, output, controller, elapsed });
+    code = await open({ parsed, env, output, controller, elapsed, adopt });
   } catch (error) {
     const { reportFatal } = await import("./cli/early-end.ts");
     code = reportFatal(error, end());
