@@ -2,6 +2,7 @@
  * The one table of flags and commands (cli.md). The parser, `--help`, `help`, completions and the documentation test are
  * derived from it. Refuses: parsing, behaviour.
  */
+import type { Topic } from "../base/help-topics.ts";
 
 export type FlagKind = "boolean" | "string" | "integer" | "number" | "duration" | "choice" | "list";
 
@@ -187,48 +188,71 @@ export type CommandSpec = {
   readonly verbs?: readonly string[];
   readonly usage: string;
   readonly help: string;
+  /** Where `thndrs help` says more. */
+  readonly topic?: Topic;
 };
 
 export const COMMANDS: readonly CommandSpec[] = [
-  { name: "setup", usage: "setup", help: "choose a provider, test its key, write the user configuration" },
-  { name: "login", usage: "login PROVIDER", help: "store a provider's key (keychain, or a 0600 file)" },
-  { name: "logout", usage: "logout PROVIDER", help: "forget a stored key" },
-  { name: "auth", verbs: ["status"], usage: "auth status", help: "where each provider's key comes from" },
-  { name: "models", usage: "models [PROVIDER]", help: "list what the configured endpoints serve" },
+  {
+    name: "setup",
+    usage: "setup",
+    help: "choose a provider, test its key, write the user configuration",
+    topic: "getting-started",
+  },
+  { name: "login", usage: "login PROVIDER", help: "store a provider's key (keychain, or a 0600 file)", topic: "providers" },
+  { name: "logout", usage: "logout PROVIDER", help: "forget a stored key", topic: "providers" },
+  { name: "auth", verbs: ["status"], usage: "auth status", help: "where each provider's key comes from", topic: "providers" },
+  { name: "models", usage: "models [PROVIDER]", help: "list what the configured endpoints serve", topic: "providers" },
   { name: "doctor", usage: "doctor [--json] [--online]", help: "check the installation and say what is missing" },
   {
     name: "config",
     verbs: ["path", "show", "edit"],
     usage: "config path|show|edit",
     help: "configuration files, values and their origins",
+    topic: "configuration",
   },
   {
     name: "context",
     usage: "context [PATH…] | context allow PATH | context recover HANDLE",
     help: "which instruction files apply here (or to PATH), and why; with --session, what a session's context held",
+    topic: "context",
   },
-  { name: "tools", usage: "tools [--json]", help: "list the tools a model gets" },
-  { name: "skills", verbs: ["list", "doctor"], usage: "skills list|doctor", help: "list skills and what is wrong with them" },
+  { name: "tools", usage: "tools [--json]", help: "list the tools a model gets", topic: "tools" },
+  {
+    name: "skills",
+    verbs: ["list", "doctor"],
+    usage: "skills list|doctor",
+    help: "list skills and what is wrong with them",
+    topic: "skills",
+  },
   {
     name: "sessions",
     verbs: ["list", "latest", "show", "inspect", "export", "resume", "rename", "search", "delete", "prune"],
     usage: "sessions list|latest|show|inspect|export|resume|rename|search|delete|prune",
     help: "look at, export and tidy sessions",
+    topic: "sessions",
   },
-  { name: "usage", usage: "usage [--by session|model|day]", help: "tokens and cost so far" },
+  { name: "usage", usage: "usage [--by session|model|day]", help: "tokens and cost so far", topic: "sessions" },
   {
     name: "mcp",
     verbs: ["list", "status", "trust", "revoke", "test", "tools", "call", "add", "remove", "login"],
     usage: "mcp list|status|trust|revoke|test|tools|call|add|remove|login",
     help: "MCP servers",
+    topic: "mcp",
   },
   {
     name: "acp",
     verbs: ["list", "inspect", "smoke", "serve"],
     usage: "acp list|inspect|smoke|serve",
     help: "ACP: serve an editor, or drive other agents",
+    topic: "acp",
   },
-  { name: "trust", usage: "trust [--list|--revoke]", help: "trust this workspace's configuration as it is now" },
+  {
+    name: "trust",
+    usage: "trust [--list|--revoke]",
+    help: "trust this workspace's configuration as it is now",
+    topic: "configuration",
+  },
   { name: "completion", verbs: ["bash", "zsh", "fish"], usage: "completion bash|zsh|fish", help: "print a completion script" },
   { name: "help", usage: "help [TOPIC]", help: "read a help topic" },
 ];

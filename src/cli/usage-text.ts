@@ -12,7 +12,8 @@ function flagLines(flags: readonly FlagSpec[]): string[] {
     const choices = flag.choices ? ` (${flag.choices.join("|")})` : "";
     const label = flagLabel(flag);
     const gap = label.length > width ? `\n${" ".repeat(width + 4)}` : " ".repeat(width - label.length + 2);
-    return `  ${label}${gap}${flag.help}${choices}`;
+    const also = flag.aliases ? ` (also --${flag.aliases.join(", --")})` : "";
+    return `  ${label}${gap}${flag.help}${choices}${also}`;
   });
 }
 
@@ -23,8 +24,17 @@ const RUN_USAGE = `thndrs [options] [prompt…]          talk on a terminal (a p
 /** Help of the program (`command` is "") or of one subcommand. */
 export function usageText(command: string): string {
   const spec = findCommand(command);
-  if (spec)
-    return [`Usage: thndrs ${spec.usage}`, "", `  ${spec.help}`, "", "Options:", ...flagLines(flagsOf(command))].join("\n");
+  if (spec) {
+    return [
+      `Usage: thndrs ${spec.usage}`,
+      "",
+      `  ${spec.help}`,
+      "",
+      "Options:",
+      ...flagLines(flagsOf(command)),
+      ...(spec.topic === undefined ? [] : ["", `More: thndrs help ${spec.topic}`]),
+    ].join("\n");
+  }
   const width = Math.max(...COMMANDS.map((entry) => entry.name.length));
   return [
     "thndrs – a pair programmer for your terminal and your CI",

@@ -6,6 +6,7 @@ import { TOPICS } from "../../src/base/help-topics.ts";
 import { parseArgs } from "../../src/cli/args.ts";
 import { COMMANDS, FLAGS, findCommand } from "../../src/cli/flags.ts";
 import { runHelp, topicText } from "../../src/cli/help.ts";
+import { usageText } from "../../src/cli/usage-text.ts";
 import { KEYS, variableOf } from "../../src/config/keys.ts";
 import { makeStage } from "./stage.ts";
 
@@ -140,4 +141,21 @@ test("the README agrees with package.json, the topics and the exit codes", async
   expect(codes.sort((a, b) => a - b)).toEqual([...new Set<number>(Object.values(EXIT))].sort((a, b) => a - b));
   const [, named = ""] = /help` has the topics: ([\w, -]+)/.exec(readme) ?? [];
   expect(named.split(", ").filter((topic) => !TOPICS.some((one) => one === topic))).toEqual([]);
+});
+
+test("each command's help names the topic that says more, where there is one", () => {
+  for (const { name, topic } of COMMANDS) {
+    const told = /^More: thndrs help (\S+)$/m.exec(usageText(name))?.[1];
+    expect(told).toBe(topic);
+    if (TOPICS.some((known) => known === name)) expect(topic as string).toBe(name);
+  }
+});
+
+test("--help of the program or of a command names every flag in every spelling, and every choice", () => {
+  const texts = ["", ...COMMANDS.map((command) => command.name)].map(usageText).join("\n");
+  for (const { name, short, aliases = [], choices = [] } of FLAGS) {
+    for (const word of [name, ...aliases]) expect(texts).toContain(`--${word}`);
+    if (short) expect(texts).toContain(`-${short}, --${name}`);
+    for (const choice of choices) expect(texts).toContain(choice);
+  }
 });
