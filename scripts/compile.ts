@@ -33,6 +33,8 @@ async function compile(wanted: Compilation): Promise<void> {
       outfile: wanted.outfile,
       ...(wanted.target ? { target: wanted.target } : {}),
       ...(wanted.runtime ? { executablePath: wanted.runtime } : {}),
+      // Short runs never earn back what compiling costs; long ones ask for it (app/warm-up.ts).
+      jitPolicy: 8,
       // The caller's directory must have no say in what runs (B01, B02).
       autoloadBunfig: false,
       autoloadDotenv: false,

@@ -36,6 +36,7 @@ import { missingTools, toolSettings } from "./tool-settings.ts";
 import { createToolbox } from "./toolbox.ts";
 import { createTotals } from "./totals.ts";
 import { version } from "./version.ts";
+import { createWarmUp } from "./warm-up.ts";
 
 /** Everything that open.ts opened. */
 export type Joined = {
@@ -149,7 +150,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   const { emit } = bus;
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
   const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models);
-  bus.taps.push(session.record);
+  bus.taps.push(session.record, createWarmUp());
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
   const { outside, toolbox, authority, policy } = joinTools(joined);
   joined.hidden.values = outside.secrets;
