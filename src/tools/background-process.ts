@@ -7,7 +7,7 @@ import { MAX_LINE_CHARS, MAX_RESULT_BYTES, SHELL_HEAD_LINES, SHELL_TAIL_LINES } 
 import { sayCommand } from "./command-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
-const input = z.object({
+const input = z.strictObject({
   action: z.enum(["list", "output", "cancel"]).describe("output gives what came since the last call."),
   process_id: z.string().optional().describe('Id from run_shell, like "bg1"; required for output and cancel.'),
 });

@@ -14,7 +14,7 @@ import { reportCommand, sayEnd } from "./shell-report.ts";
 import { findTouched, mergeTouched } from "./shell-touch.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
-const input = z.object({
+const input = z.strictObject({
   argv: z.array(z.string()).min(1).describe('Program and arguments: ["npm","test"]; shell syntax: ["sh","-c","…"].'),
   cwd: z.string().optional().describe("Directory inside the workspace; default: the workspace root."),
   timeout_ms: z.number().int().min(1).optional().describe("Time-out in milliseconds; there is a default."),

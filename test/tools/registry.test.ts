@@ -60,6 +60,8 @@ test.each(toolNames().map((name) => [name]))("%s: schema, example, executor, wor
   expect(tool.description).toMatch(/\d|\bonly\b|\bno\b/);
 
   expect(tool.input.safeParse(tool.example).error).toBeUndefined();
+  // A field that no tool knows is said, not dropped: `timeout` for `timeout_ms` would change what the call means.
+  expect(tool.input.safeParse({ ...(tool.example as object), timeout: 5 }).error?.message).toContain("timeout");
   const fresh = describeTool(tool);
   expect(fieldsOf(fresh.parameters as Schema)).toBe(INPUTS[name] ?? "");
   expect((fresh.parameters as Schema).type).toBe("object");
