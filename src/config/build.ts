@@ -192,8 +192,10 @@ export function buildConfig(input: BuildInput, diagnostics: Diagnostic[]): Confi
   const model = get<string>("model");
   const reasoningEffort = get<NonNullable<Config["reasoningEffort"]>>("reasoning_effort");
   const sessionDir = get<string>("session_dir");
-  const timeoutMs = get<number>("shell.timeout") ?? 120_000;
-  const maxTimeoutMs = Math.max(timeoutMs, get<number>("shell.max_timeout") ?? 600_000);
+  const longest = get<number>("shell.max_timeout");
+  // A default gives way to what was written; of two that were, the time-out does not.
+  const timeoutMs = get<number>("shell.timeout") ?? Math.min(120_000, longest ?? 120_000);
+  const maxTimeoutMs = Math.max(timeoutMs, longest ?? 600_000);
   const servers = input.noMcp ? [] : groupsOf(winners, ["mcp", "servers"]).map(buildServer);
   return freeze({
     ...(model ? { model } : {}),

@@ -334,6 +334,12 @@ test("a maximum below the time-out is raised to it", async () => {
   expect((await place.load()).config.shell).toMatchObject({ timeoutMs: 1_200_000, maxTimeoutMs: 1_200_000 });
 });
 
+test("a maximum below the default time-out holds for it too", async () => {
+  using place = makePlace();
+  place.user('[shell]\nmax_timeout = "60s"\n');
+  expect((await place.load()).config.shell).toMatchObject({ timeoutMs: 60_000, maxTimeoutMs: 60_000 });
+});
+
 test("BOM and CRLF are read; line numbers hold", async () => {
   using place = makePlace();
   place.user("\ufeffmodel = 'a/b'\r\n[context]\r\nmax_chars = 7\r\n");
