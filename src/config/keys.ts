@@ -2,7 +2,9 @@
  * The one table of configuration keys. Parsing, error messages, `config show` and the documentation test are derived from
  * it. Refuses: reading values (values.ts), layering them (load.ts).
  */
+
 import { MARKER_VARIABLE } from "../base/child-env.ts";
+import { cutChars } from "../base/text.ts";
 
 export type KeyType =
   | { readonly kind: "text" }
@@ -165,7 +167,7 @@ export function childrenOf(path: readonly string[]): readonly string[] {
 /** A path for a message: `formatKey`, cut where a stranger made it long. */
 export function nameKey(path: readonly string[]): string {
   const text = formatKey(path.slice(0, 8));
-  return text.length > 120 ? `${text.slice(0, 120)}…` : text;
+  return text.length > 120 ? `${cutChars(text, 120)}…` : text;
 }
 
 /** A path as TOML writes it: words that are not bare keys are quoted. */

@@ -3,6 +3,7 @@
  * from status and error code first, from the usual wordings second. Refuses: retrying, printing.
  */
 import { count, field, filled, isObject, list, object, parseJson } from "../base/json.ts";
+import { cutChars } from "../base/text.ts";
 import type { FailureClass } from "../types/event.ts";
 import type { ProviderFailure } from "./provider.ts";
 import { retryAfterHeader, waitInText } from "./wait.ts";
@@ -196,5 +197,5 @@ export function oneLine(text: string, max: number): string {
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
   if (line.length <= max) return line;
-  return `${line.slice(0, max).toWellFormed()}…`;
+  return `${cutChars(line, max)}…`;
 }

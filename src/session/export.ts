@@ -3,6 +3,7 @@
  * sequence order, redacted, streamed. Never replays a stored action (sessions.md, Inspect and export).
  */
 import { redactValue } from "../base/redact.ts";
+import { cutChars } from "../base/text.ts";
 import { describeRecord } from "./describe.ts";
 import { htmlEnd, htmlRecord, htmlStart } from "./export-html.ts";
 import { markdownEnd, markdownRecord, markdownStart } from "./export-markdown.ts";
@@ -107,8 +108,9 @@ function closing(format: ExportFormat, empty: boolean, tally: Tally): string {
 function textLine(read: ReadRecord, clean: (text: string) => string): string {
   const { seq, time, type } = read.record;
   const words = read.known ? describeRecord(read.record) : `[unrecognized, schema ${read.record.schema_version}]`;
-  const characters = words.length > TEXT_LINE_LIMIT ? [...words.slice(0, TEXT_LINE_LIMIT + 1)].slice(0, -1).join("") : words;
   const more = words.length > TEXT_LINE_LIMIT ? ` … (${words.length} characters)` : "";
-  const line = characters.toWellFormed().replace(/\s*[\r\n]+\s*/g, " ↵ ");
+  const line = cutChars(words, TEXT_LINE_LIMIT)
+    .toWellFormed()
+    .replace(/\s*[\r\n]+\s*/g, " ↵ ");
   return `${String(seq).padStart(5)}  ${clean(time)}  ${clean(type).padEnd(20)}  ${clean(line)}${more}`;
 }

@@ -2,6 +2,7 @@
  * What a conversation is rebuilt from: user texts and responses in order, and the messages each becomes. Whatever the log
  * held, a message made here is valid: no empty text, no lone surrogate, a result for every call.
  */
+import { cutChars } from "../base/text.ts";
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../types/message.ts";
 
 export const OUTCOME_UNKNOWN =
@@ -70,5 +71,5 @@ export function toMessages(entry: ResponseEntry, openCalls: string[]): Message[]
 /** Our tools stay far below this; a hand-made or foreign log must not fill a whole context with one result (J12). */
 export function capped(text: string): string {
   if (text.length <= MAX_RESULT_CHARACTERS) return text;
-  return `${text.slice(0, MAX_RESULT_CHARACTERS).toWellFormed()}\n[result cut on resume: ${MAX_RESULT_CHARACTERS} of ${text.length} characters]`;
+  return `${cutChars(text, MAX_RESULT_CHARACTERS)}\n[result cut on resume: ${MAX_RESULT_CHARACTERS} of ${text.length} characters]`;
 }

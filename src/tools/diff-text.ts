@@ -3,6 +3,8 @@
  * size of the file does not matter. Refuses: whole files, colours.
  */
 import { structuredPatch } from "diff";
+import { cutChars } from "../base/text.ts";
+import { MAX_LINE_CHARS } from "./bounds.ts";
 import { countLineFeeds, lineEndAfter, lineStartBefore } from "./byte-lines.ts";
 import type { Span } from "./edit-match.ts";
 
@@ -10,7 +12,6 @@ const LF = 10;
 const CONTEXT_LINES = 3;
 export const MAX_DIFF_LINES = 120;
 const MAX_DIFF_BYTES = 40_960;
-const MAX_LINE_CHARS = 512;
 /** Beyond this a line-by-line comparison costs more than it tells. */
 const MAX_COMPARED_BYTES = 2_097_152;
 const MAX_EDIT_LENGTH = 1500;
@@ -176,11 +177,7 @@ function range(start: number, lines: number): string {
 function showLine(line: string, hideCr: boolean): string {
   const body = line.endsWith("\r") ? line.slice(0, -1) + (hideCr ? "" : "␍") : line;
   if (body.length <= MAX_LINE_CHARS) return body;
-  const cut = body
-    .slice(0, MAX_LINE_CHARS)
-    .toWellFormed()
-    .replace(/\ufffd$/, "");
-  return `${cut} …[line cut at ${MAX_LINE_CHARS} characters]`;
+  return `${cutChars(body, MAX_LINE_CHARS)} …[line cut at ${MAX_LINE_CHARS} characters]`;
 }
 
 function render(hunks: readonly Hunk[]): string[] {

@@ -8,6 +8,7 @@ import { dirname } from "node:path";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
 import { IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
 import { runProcess } from "../base/process.ts";
+import { cutChars } from "../base/text.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { fdPattern, type PathFilterInput } from "./path-filter.ts";
@@ -210,7 +211,7 @@ export function createProblemCounter() {
   const add = (line: string): void => {
     if (line.trim() === "") return;
     count += 1;
-    first ??= line.replace(/^(?:\[?fd\w* error\]?|find|rg): /, "").slice(0, 300);
+    first ??= cutChars(line.replace(/^(?:\[?fd\w* error\]?|find|rg): /, ""), 300);
     other ||= !/denied|not permitted|No such file|cannot be read|loop|too long|stale/i.test(line);
   };
   return {

@@ -5,6 +5,7 @@
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom/worker";
 import TurndownService, { type TurndownNode } from "turndown/lib/turndown.browser.es.js";
+import { cutChars } from "../base/text.ts";
 import { decodeEntities, measureHtml, plainText } from "./page-plain.ts";
 
 export type Page = {
@@ -35,7 +36,7 @@ function oneLine(text: string): string {
 
 function titleOf(html: string): string {
   const [, title = ""] = /<title\b[^>]{0,200}>([^<]{0,2000})/i.exec(html.slice(0, 200_000)) ?? [];
-  return oneLine(decodeEntities(title)).slice(0, 300);
+  return cutChars(oneLine(decodeEntities(title)), 300);
 }
 
 function absolute(href: string, base: string): string | undefined {

@@ -3,6 +3,7 @@
  * another layout). Refuses: asking.
  */
 import { field, isObject, list, parseJson, text } from "../base/json.ts";
+import { cutChars } from "../base/text.ts";
 import { decodeEntities } from "./page-plain.ts";
 
 export type SearchResult = { readonly title: string; readonly url: string; readonly snippet: string };
@@ -20,12 +21,7 @@ function clean(html: string, max: number): string {
     .toWellFormed()
     .replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
     .trim();
-  return words.length > max
-    ? `${words
-        .slice(0, max - 1)
-        .toWellFormed()
-        .trimEnd()}…`
-    : words;
+  return words.length > max ? `${cutChars(words, max - 1).trimEnd()}…` : words;
 }
 
 /** A web address, or undefined for anything else a result may point to. */

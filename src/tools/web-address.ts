@@ -3,6 +3,7 @@
  * what a model wrote, for every redirect and for every address a name resolves to. Refuses: connecting.
  */
 import { isIP } from "node:net";
+import { cutChars } from "../base/text.ts";
 
 export type CheckedUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly message: string };
 
@@ -111,7 +112,7 @@ export function parseWebUrl(written: string, base?: URL): CheckedUrl {
 /** A URL in a message: short, nothing invisible. */
 export function quote(text: string): string {
   const plain = text.toWellFormed().replace(/[\p{Cc}\p{Cf}]/gu, "?");
-  return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain;
+  return plain.length > 200 ? `${cutChars(plain, 200)}…` : plain;
 }
 
 type Allowed = { readonly host: string; readonly port: string | undefined };

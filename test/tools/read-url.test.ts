@@ -1,8 +1,9 @@
 /** read_url: the address policy (W08), the bounds (W09), and what pages become. Local servers only. */
+
 import { afterEach, expect, test } from "bun:test";
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { createReadUrl, DEFAULT_PAGE_CHARS, readUrl } from "../../src/tools/read-url.ts";
-import { specialAddress } from "../../src/tools/web-address.ts";
+import { quote, specialAddress } from "../../src/tools/web-address.ts";
 import { MAX_BODY_BYTES } from "../../src/tools/web-client.ts";
 import { resolver, runWeb, serve, serveRaw } from "./web-server.ts";
 
@@ -448,5 +449,12 @@ test("which addresses are public", () => {
     "x",
   ]) {
     expect({ address, kind: specialAddress(address) }).toEqual({ address, kind: expect.any(String) });
+  }
+});
+
+test("a long address in a message is never cut inside a character", () => {
+  for (let lead = 0; lead < 2; lead++) {
+    const shown = quote(`${"x".repeat(198 + lead)}😀😀`);
+    expect([shown.isWellFormed(), shown.endsWith("…")]).toEqual([true, true]);
   }
 });
