@@ -12,7 +12,7 @@ import type { AcpAgentSettings } from "../config/schema.ts";
 import { createNotices, type Notices } from "../ui/notices.ts";
 import { sanitize } from "../ui/sanitize.ts";
 import { stdinStream } from "../ui/stdin.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, environmentOf } from "./command.ts";
 import { signalExit } from "./signal-exit.ts";
 import { renderTable } from "./table.ts";
 
@@ -35,11 +35,6 @@ export async function runAcp(context: CommandContext): Promise<ExitCode> {
     default:
       throw new UserError(`unknown command "thndrs acp ${verb}"; it is one of: list, inspect, smoke, serve`);
   }
-}
-
-/** The environment without holes. */
-function environmentOf(env: CommandContext["env"]): Record<string, string> {
-  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 async function openPlace({ env, flags, cwd }: CommandContext): Promise<Place> {

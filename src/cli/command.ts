@@ -20,3 +20,8 @@ export type CommandContext = {
 };
 
 export type RunCommand = (context: CommandContext) => Promise<ExitCode>;
+
+/** The environment without holes. */
+export function environmentOf(env: CommandContext["env"]): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}

@@ -1,18 +1,49 @@
-/** `thndrs tools [--json]`: the built-in tools, for a person or exactly as a provider gets them. Refuses: running them. */
-import { EXIT, type ExitCode } from "../base/user-error.ts";
-import { effectOf, toolSpecs } from "../tools/registry.ts";
+/**
+ * `thndrs tools [--json]`: the built-in tools a run here would offer, for a person or exactly as a provider gets them. Refuses:
+ * running them, starting MCP servers (`thndrs mcp tools`).
+ */
+import { createPolicy } from "../agent/policy.ts";
+import { missingTools } from "../app/tool-settings.ts";
+import { createToolbox, demandTools } from "../app/toolbox.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
+import { openWorkspace } from "../base/workspace.ts";
+import { loadConfig } from "../config/load.ts";
+import { effectOf } from "../tools/registry.ts";
 import type { ToolSpec } from "../types/message.ts";
-import type { CommandContext } from "./command.ts";
+import { visible } from "../ui/sanitize.ts";
+import { type CommandContext, environmentOf } from "./command.ts";
 
-/** Prints the catalog; never fails. */
+/** Prints the catalog. @throws UserError for a broken configuration, and for a flag that names no tool. */
 export async function runTools(context: CommandContext): Promise<ExitCode> {
-  const { stdout } = context.output;
-  const specs = toolSpecs();
+  if (context.words.length > 0) throw new UserError("thndrs tools takes no words");
+  const { stdout, stderr } = context.output;
+  const { specs, notes } = await offered(context);
+  for (const note of notes) stderr.line(`thndrs: warning: ${visible(note)}`);
   if (context.flags.json) stdout.line(JSON.stringify(specs, null, 2));
   else if (stdout.isTerminal) stdout.write(table(specs, stdout.columns));
   else for (const spec of specs) stdout.line(`${spec.name}\t${effectOf(spec.name)}\t${inputsOf(spec)}\t${purpose(spec)}`);
   await stdout.flush();
   return EXIT.ok;
+}
+
+/** What is left of the catalog under this configuration and these flags, and why something is missing. */
+async function offered(
+  context: CommandContext,
+): Promise<{ readonly specs: readonly ToolSpec[]; readonly notes: readonly string[] }> {
+  const { env, flags, cwd } = context;
+  const { allowTool = [], denyTool = [] } = flags;
+  demandTools("--allow-tool", allowTool);
+  demandTools("--deny-tool", denyTool);
+  const { root } = await openWorkspace(cwd);
+  const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
+  const missing = missingTools(loaded, environmentOf(env));
+  const policy = createPolicy(loaded.config.authority, allowTool, denyTool);
+  const toolbox = createToolbox(
+    () => policy,
+    () => [],
+    missing.names,
+  );
+  return { specs: toolbox.specs(), notes: [...loaded.diagnostics, ...missing.diagnostics].map(({ message }) => message) };
 }
 
 function table(specs: readonly ToolSpec[], columns: number): string {

@@ -24,6 +24,27 @@ test("in a pipe: one line per tool, tab-separated", async () => {
   );
 });
 
+test("what the configuration and the flags take away is not listed", async () => {
+  const names = async (argv: readonly string[], env?: Record<string, string>) => {
+    const { stdout } = await stage.play(runTools, ["tools", ...argv], env);
+    return stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split("\t")[0]);
+  };
+  const reading = ["find_files", "list_searchable_files", "search_text", "read_file_range"];
+  expect(await names(["--authority", "read-only"])).toEqual(reading);
+  expect(await names([], { THNDRS_AUTHORITY: "read-only" })).toEqual(reading);
+  expect(await names(["--allow-tool", "run_shell(git status*)"])).toEqual(["run_shell"]);
+  expect(await names(["--deny-tool", "run_shell"])).not.toContain("run_shell");
+  expect(await names([], { THNDRS_WEB_SEARCH: "none" })).not.toContain("web_search");
+  const keyless = await stage.play(runTools, ["tools", "--json"], { THNDRS_WEB_SEARCH: "brave" });
+  expect(keyless.stdout).not.toContain(`"name": "web_search"`);
+  expect(keyless.stderr).toContain("BRAVE_API_KEY is not set");
+  await expect(stage.play(runTools, ["tools", "--deny-tool", "run_shel"])).rejects.toThrow("did you mean run_shell?");
+  await expect(stage.play(runTools, ["tools", "more"])).rejects.toThrow("takes no words");
+});
+
 test("on a terminal: aligned, within the width", async () => {
   const { stdout } = await stage.play(
     async (context) => {
