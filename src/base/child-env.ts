@@ -60,7 +60,7 @@ const UNATTENDED: Readonly<Record<string, string>> = {
   NO_UPDATE_NOTIFIER: "1",
 };
 
-export type InheritOptions = {
+type InheritOptions = {
   /** `shell.env_allow`: exact names that pass although they look like secrets. Never lets `BUN_*` through. */
   readonly allow?: readonly string[];
   /** Names that hold provider or search credentials whatever they look like (`apiKeyEnv` of every provider). */

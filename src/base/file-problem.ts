@@ -1,6 +1,6 @@
 /** Why a file operation did not happen, as a value. Refuses: paths and advice (callers know what the reader can do). */
 
-export type FileReason =
+type FileReason =
   | "missing"
   | "exists"
   | "denied"

@@ -36,7 +36,7 @@ export type ReadFile = {
   readonly truncated: boolean;
 };
 
-export type ReadOptions = {
+type ReadOptions = {
   readonly maxBytes: number;
   /** Refuse a link as the last component (default: follow). Links on the way to it are followed either way. */
   readonly noFollow?: boolean;

@@ -68,7 +68,7 @@ function attempt(action: () => void): void {
 }
 
 /** A note on the disk. It outlives the process unless it is forgotten. */
-export type TempNote = {
+type TempNote = {
   /** Takes the note back: the temporary file is gone. */
   forget(): void;
   close(): void;

@@ -13,14 +13,12 @@ import type { ReadFile } from "./file-read.ts";
 import { holdDirectory, makeDirectories } from "./held-directory.ts";
 import type { SafePath } from "./workspace.ts";
 
-export type { InstallOptions, InstallStep } from "./file-install.ts";
-export type { FileFailure, FileReason } from "./file-problem.ts";
+export type { InstallStep } from "./file-install.ts";
+export type { FileFailure } from "./file-problem.ts";
 export {
-  type FileVersion,
   type OpenFile,
   openSafe,
   type ReadFile,
-  type ReadOptions,
   readRegularFile,
   readSafe,
   readUpTo,
@@ -30,7 +28,7 @@ export { sweepStaleTemps } from "./file-temps.ts";
 /** Larger files are neither edited nor hashed whole (tools.md "Writes"). */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-export type Done = { readonly ok: true };
+type Done = { readonly ok: true };
 
 type Root = { readonly root: string };
 

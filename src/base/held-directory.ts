@@ -123,7 +123,7 @@ export function holdChild(parent: HeldDirectory, name: string): HeldDirectory {
 }
 
 /** A held directory together with those that had to be made for it. */
-export type MadeDirectory = {
+type MadeDirectory = {
   readonly directory: HeldDirectory;
   /** Makes the new directories durable. */
   sync(): Promise<void>;

@@ -4,7 +4,7 @@
  */
 import { cleanTerminalLine, cutBytes, cutChars, groupDigits } from "./text.ts";
 
-export type CaptureLimits = { readonly headLines: number; readonly tailLines: number; readonly lineChars: number };
+type CaptureLimits = { readonly headLines: number; readonly tailLines: number; readonly lineChars: number };
 
 export type CapturedOutput = {
   readonly head: readonly string[];
@@ -17,7 +17,7 @@ export type CapturedOutput = {
   readonly cutLines: number;
 };
 
-export type OutputCapture = { push(chunk: Uint8Array): void; finish(): CapturedOutput };
+type OutputCapture = { push(chunk: Uint8Array): void; finish(): CapturedOutput };
 
 type RawLine = { readonly start: Uint8Array; readonly end: Uint8Array | undefined; readonly bytes: number };
 

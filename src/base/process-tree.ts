@@ -21,7 +21,7 @@ export type Tree = {
   readonly marker: string;
 };
 
-export type Member = { readonly pid: number; readonly group: number; readonly stopped: boolean };
+type Member = { readonly pid: number; readonly group: number; readonly stopped: boolean };
 
 /** From TERM to KILL. */
 const GRACE_MS = 2000;

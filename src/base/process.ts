@@ -10,13 +10,12 @@ import { loadPipes, type OpenPipe, type Pipe } from "./pipe.ts";
 import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { randomHex } from "./random.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
-
 import { createEnder } from "./tree-ender.ts";
 
-export { findExecutable, type SpawnFailure } from "./spawn-failure.ts";
+export { findExecutable } from "./spawn-failure.ts";
 
 /** Receives output as it comes; `stop` ends the process (search caps). The chunk belongs to the receiver. */
-export type OnChunk = (chunk: Uint8Array, stop: () => void) => void;
+type OnChunk = (chunk: Uint8Array, stop: () => void) => void;
 
 export type ProcessRequest = {
   readonly argv: readonly string[];
@@ -40,7 +39,7 @@ export type ProcessRequest = {
 };
 
 /** The child's stdin. */
-export type ProcessInput = {
+type ProcessInput = {
   /** Resolves when the bytes are on their way. Rejects when the child no longer reads. */
   write(data: Uint8Array | string): Promise<void>;
   /** The child sees the end of its input. Idempotent. */
@@ -78,7 +77,7 @@ export type RunningProcess = {
   end(): Promise<void>;
 };
 
-export type StartResult =
+type StartResult =
   | { readonly ok: true; readonly process: RunningProcess }
   | { readonly ok: false; readonly failure: SpawnFailure };
 

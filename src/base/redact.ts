@@ -6,7 +6,7 @@
 import { namesSecret, redactAssignments } from "./redact-assignments.ts";
 import { redactPem, redactUrlPasswords } from "./redact-scans.ts";
 
-export type RedactOptions = {
+type RedactOptions = {
   /** Exact secret values this process holds. Shorter than 6 characters are ignored: they would eat ordinary text. */
   readonly exact?: readonly string[];
 };
@@ -134,7 +134,7 @@ function redactArray(items: readonly unknown[], redactText: (text: string) => st
   });
 }
 
-export function mark(kind: string): string {
+function mark(kind: string): string {
   return `[redacted:${kind}]`;
 }
 

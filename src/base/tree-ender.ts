@@ -5,9 +5,9 @@ import { endTree, type Tree } from "./process-tree.ts";
 /** After KILL a child that is not gone within this time is left to the kernel. */
 const UNKILLABLE_MS = 500;
 
-export type EndReason = "timeout" | "cancel" | "stop";
+type EndReason = "timeout" | "cancel" | "stop";
 
-export type Ender = {
+type Ender = {
   /** Ends the tree; the first reason given while the child lives is the reason. */
   end(reason: EndReason): Promise<void>;
   childExited(): void;

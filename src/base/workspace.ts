@@ -14,7 +14,7 @@ declare const proved: unique symbol;
 /** An absolute real path proved to be inside the workspace root. Only `workspace.resolve` makes one. */
 export type SafePath = string & { readonly [proved]: true };
 
-export type Resolved =
+type Resolved =
   | {
       readonly ok: true;
       readonly path: SafePath;

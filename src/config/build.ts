@@ -18,7 +18,7 @@ export type Setting = {
   readonly line?: number;
 };
 
-export type Winners = ReadonlyMap<string, Setting>;
+type Winners = ReadonlyMap<string, Setting>;
 
 type Group = {
   readonly name: string;
@@ -30,7 +30,7 @@ type Group = {
 const CONTEXT_NAMES = ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"] as const;
 
 /** `file:line` or the variable's name, for errors. */
-export function placeOf(setting: Setting): string {
+function placeOf(setting: Setting): string {
   return setting.line === undefined ? setting.from : `${setting.from}:${setting.line}`;
 }
 
@@ -175,7 +175,7 @@ function freeze<T>(value: T): T {
   return value;
 }
 
-export type BuildInput = {
+type BuildInput = {
   readonly winners: Winners;
   readonly env: Environment;
   readonly files: Config["files"];

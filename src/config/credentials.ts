@@ -45,7 +45,7 @@ export type Credentials = {
 type Stored = { readonly in: "keychain" } | { readonly in: "file"; readonly value: string };
 type StoredFile = { readonly entries: ReadonlyMap<string, Stored>; readonly problem?: string };
 
-export type CredentialOptions = {
+type CredentialOptions = {
   readonly env: Environment;
   readonly configHome: string | undefined;
   /** Default: the OS keychain; `null`: none. */

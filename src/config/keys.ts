@@ -29,7 +29,7 @@ export type KeyType =
   | { readonly kind: "price" };
 
 /** What a project file may do with a key (cli.md): always, only with values inside the workspace, when trusted, never. */
-export type ProjectRight = "harmless" | "inside" | "trusted" | "never";
+type ProjectRight = "harmless" | "inside" | "trusted" | "never";
 
 export type KeySpec = {
   /** Dotted path; `*` stands for a name the user chooses. */

@@ -30,7 +30,7 @@ export type ConfigFlags = {
   readonly trustProject?: boolean;
 };
 
-export type ConfigRequest = {
+type ConfigRequest = {
   readonly env: Environment;
   readonly flags: ConfigFlags;
   /** Absolute. Relative paths in flags and variables start here. */

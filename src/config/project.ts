@@ -46,7 +46,7 @@ async function isAdmitted(declared: Declared, trusted: boolean, root: string): P
   }
 }
 
-export type Admitted = {
+type Admitted = {
   readonly declared: readonly Declared[];
   /** Keys that would count if the file were trusted. */
   readonly waiting: readonly string[];

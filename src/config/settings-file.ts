@@ -7,7 +7,7 @@ import { errnoOf } from "../base/file-problem.ts";
 import { UserError } from "../base/user-error.ts";
 
 /** Over this size a file of ours (keys, trust) is refused. */
-export const MAX_SETTINGS_BYTES = 1_048_576;
+const MAX_SETTINGS_BYTES = 1_048_576;
 /** Over this size a configuration file is refused: it may be a stranger's, and it is read at every start. */
 export const MAX_CONFIG_BYTES = 262_144;
 

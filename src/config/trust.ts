@@ -9,7 +9,7 @@ import { UserError } from "../base/user-error.ts";
 import { updatePrivateFile } from "./private-file.ts";
 import { type FileRead, readSettingsFile } from "./settings-file.ts";
 
-export type TrustEntry = {
+type TrustEntry = {
   /** Real path of the trusted file. */
   readonly path: string;
   /** `sha256:` + 64 hex digits of its bytes. */

@@ -10,10 +10,10 @@ import type { KeyType } from "./keys.ts";
 import { literalSecretIn } from "./secrets.ts";
 
 /** `base` is the directory relative paths start at; `home` what `~/` means. */
-export type Place = { readonly base: string; readonly home?: string };
+type Place = { readonly base: string; readonly home?: string };
 
 /** Either the value, or what was expected instead (the end of "…must be"). Messages never repeat a value that may be secret. */
-export type ReadValue = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly expected: string };
+type ReadValue = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly expected: string };
 
 const good = (value: unknown): ReadValue => ({ ok: true, value });
 const bad = (expected: string): ReadValue => ({ ok: false, expected });

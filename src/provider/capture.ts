@@ -7,7 +7,7 @@ import type { Fetch } from "./http.ts";
 /** The start of a response that is kept; the rest is counted. */
 const KEEP_BYTES = 4 * 1024 * 1024;
 
-export type Capture = {
+type Capture = {
   readonly fetch: Fetch;
   /** One JSON line an exchange, in order; resolves when every response has been read or dropped. */
   lines(): Promise<readonly string[]>;

@@ -14,7 +14,7 @@ export type CarryItem =
   | { readonly kind: "call"; readonly id: string };
 
 /** One piece of a message in its original order. */
-export type Piece =
+type Piece =
   | { readonly kind: "opaque"; readonly value: unknown }
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "call"; readonly call: ToolCall };

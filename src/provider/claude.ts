@@ -18,7 +18,7 @@ const BUDGET: Readonly<Record<ReasoningEffort, number>> = {
 };
 
 /** 4.6 for `claude-opus-4-6`, 3.7 for `claude-3-7-sonnet-…`; undefined for models that are no Claude. */
-export function claudeVersion(model: string): number | undefined {
+function claudeVersion(model: string): number | undefined {
   const found = /claude-(?:[a-z]+-)?(\d)(?:[-.](\d)(?!\d))?/.exec(model);
   if (found === null) return undefined;
   return Number(`${found[1]}.${found[2] ?? "0"}`);

@@ -11,14 +11,14 @@ import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
 import { keyRedaction } from "./secrets.ts";
 
-export type ListOptions = {
+type ListOptions = {
   readonly apiKey?: string | undefined;
   readonly userAgent: string;
   readonly fetch?: Fetch;
   readonly models?: Readonly<Record<string, ModelSettings>>;
 };
 
-export type Listing =
+type Listing =
   | { readonly ok: true; readonly models: readonly ModelInfo[] }
   | { readonly ok: false; readonly failure: ProviderFailure };
 

@@ -39,7 +39,7 @@ const PRESETS: Readonly<Record<string, Preset>> = {
 export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
 
 /** `[providers.NAME]` as configured; absent members keep the preset's value. */
-export type ProviderOverride = {
+type ProviderOverride = {
   readonly wire?: WireName | undefined;
   readonly baseUrl?: string | undefined;
   readonly apiKeyEnv?: string | undefined;

@@ -55,9 +55,9 @@ function append(events: ProviderEvent[], event: ProviderEvent): void {
   events.push(event.type === "stop" ? { type: "stop", reason: event.reason } : event);
 }
 
-export type RecordedResponse = { readonly events: readonly ProviderEvent[]; readonly side: boolean };
+type RecordedResponse = { readonly events: readonly ProviderEvent[]; readonly side: boolean };
 
-export type Recording = {
+type Recording = {
   /** Each ends with a stop or failure. */
   readonly responses: readonly RecordedResponse[];
   /** Whether summaries are marked as such; not in older files and most written by hand. */

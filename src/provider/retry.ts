@@ -10,7 +10,7 @@ import { humanWait } from "./wait.ts";
 
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-export type RetryOptions = {
+type RetryOptions = {
   readonly settings: RetrySettings;
   /** 0 ≤ x < 1. */
   readonly random: () => number;

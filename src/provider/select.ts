@@ -4,7 +4,7 @@
  */
 import type { ProviderSettings } from "../types/settings.ts";
 
-export type Choice =
+type Choice =
   | { readonly ok: true; readonly provider: ProviderSettings; readonly model: string }
   /** `replay/FILE` */
   | { readonly ok: true; readonly replay: string }
@@ -16,7 +16,7 @@ export type Choice =
       readonly lookedFor: readonly string[];
     };
 
-export type ChoiceInput = {
+type ChoiceInput = {
   /** As typed or configured: `provider/id`, `provider`, `replay/FILE`. */
   readonly model?: string | undefined;
   readonly providers: Readonly<Record<string, ProviderSettings>>;

@@ -10,7 +10,7 @@ const MAX_EVENT = 32 * 1024 * 1024;
 /** How much of a body that is no event stream is kept. */
 export const MAX_BODY = 64 * 1024;
 
-export type OnEvent = (event: string | undefined, data: string) => void;
+type OnEvent = (event: string | undefined, data: string) => void;
 
 export class EventStream {
   readonly #decoder = new TextDecoder("utf-8");

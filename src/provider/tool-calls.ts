@@ -4,7 +4,7 @@
  */
 import { isObject, parseJson } from "../base/json.ts";
 
-export type Fragment = {
+type Fragment = {
   readonly index?: number;
   readonly id?: string;
   readonly name?: string;
@@ -13,7 +13,7 @@ export type Fragment = {
   readonly extra?: unknown;
 };
 
-export type JoinedCall = { id: string; name: string; arguments: string; extra?: unknown };
+type JoinedCall = { id: string; name: string; arguments: string; extra?: unknown };
 
 /** `size` is the length of all parts together; `scan` reads each part at most once, or long calls would be quadratic. */
 type Open = {

@@ -5,7 +5,7 @@
 import { isObject, parseJson, wellFormed } from "../base/json.ts";
 
 /** What stands in a request where a tool said nothing (P18). */
-export const NO_OUTPUT = "(no output)";
+const NO_OUTPUT = "(no output)";
 
 /** Escapes that may stand for half a surrogate pair inside JSON text. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;

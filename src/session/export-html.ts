@@ -91,7 +91,7 @@ function folded(label: string, body: string): string {
 }
 
 /** The only way stored text enters the page. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .toWellFormed()
     .replaceAll("&", "&amp;")

@@ -14,7 +14,7 @@ import type { ReadRecord } from "./records.ts";
 
 export type ExportFormat = "json" | "jsonl" | "text" | "markdown" | "html";
 
-export type ExportOptions = {
+type ExportOptions = {
   readonly format: ExportFormat;
   readonly redact: (text: string) => string;
   /** Makes control characters of a text of several lines visible. */

@@ -12,7 +12,7 @@ const OPEN = 123;
 const CLOSE = 125;
 
 /** What one line held: values in order, and the number of stretches that were no JSON object. */
-export type ParsedLine = { readonly values: readonly unknown[]; readonly malformed: number; readonly nulBlocks: number };
+type ParsedLine = { readonly values: readonly unknown[]; readonly malformed: number; readonly nulBlocks: number };
 
 /** Parses one line (without its newline). NUL runs split it: a raw NUL is never part of JSON text (J03). */
 export function parseLine(line: Buffer): ParsedLine {

@@ -17,7 +17,7 @@ import { UserError } from "../base/user-error.ts";
 import { lockFile } from "./ids.ts";
 
 /** Who holds a lock. `start` identifies the process beyond its pid (boot id and start tick on Linux, "" elsewhere). */
-export type LockHolder = {
+type LockHolder = {
   readonly pid: number;
   readonly start: string;
   readonly host: string;

@@ -30,7 +30,7 @@ export interface SessionLog {
   close(): void;
 }
 
-export type OpenLogOptions = {
+type OpenLogOptions = {
   /** Absolute path of the sessions directory; created 0700 when missing. */
   readonly dir: string;
   /** Real path that `dir` must not leave through symbolic links: a cloned repository does not say where transcripts go. */

@@ -21,7 +21,7 @@ export type Tally = {
   foreign: number;
 };
 
-export type ReadOptions = {
+type ReadOptions = {
   readonly signal?: AbortSignal;
   /** Longer lines are skipped and counted. Default 64 MiB. */
   readonly maxRecordBytes?: number;

@@ -35,7 +35,7 @@ function isEnvelope(value: unknown): value is { readonly schema_version: number;
 }
 
 /** One schema a record type, without the envelope (sessions.md, Records). */
-export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
+const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
   session_meta: z.looseObject({
     session_id: z.string(),
     cwd: z.string(),

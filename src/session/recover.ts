@@ -16,7 +16,7 @@ const MAX_NAMED = 12;
 /** Accounting and copies of what stands elsewhere are no evidence. */
 const NO_EVIDENCE: ReadonlySet<string> = new Set<RecordType>(["context_ledger", "prompt_metadata", "usage", "context_recovery"]);
 
-export type Range = { readonly start: number; readonly end: number };
+type Range = { readonly start: number; readonly end: number };
 
 export type Recovered = Range & {
   /** `records 3-41`. */
@@ -27,7 +27,7 @@ export type Recovered = Range & {
   readonly truncated: boolean;
 };
 
-export type RecoverOptions = { readonly redact: (text: string) => string; readonly signal?: AbortSignal };
+type RecoverOptions = { readonly redact: (text: string) => string; readonly signal?: AbortSignal };
 
 /** `records 3-41`, as summaries and trimmed results name it; `3-41` and `records 7` are understood too. */
 export function parseHandle(handle: string): Range | undefined {

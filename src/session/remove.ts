@@ -15,7 +15,7 @@ export function deleteSession(dir: string, id: string): void {
   }
 }
 
-export type PruneRules = {
+type PruneRules = {
   /** Only sessions last used longer ago than this (milliseconds). */
   readonly olderThan?: number;
   /** The newest so many are kept whatever their age. */

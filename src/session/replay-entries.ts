@@ -9,10 +9,10 @@ export const OUTCOME_UNKNOWN =
   "outcome unknown: the program stopped before this call's result was recorded. Check side effects before doing it again.";
 export const NO_OUTPUT = "(no output)";
 const MAX_RESULT_CHARACTERS = 256 * 1024;
-export const CUT_MARK = "[This answer was cut off.]";
+const CUT_MARK = "[This answer was cut off.]";
 
 export type Call = { readonly callId: string; readonly call: ToolCall; readonly turnId: string; result?: ToolMessage };
-export type UserEntry = {
+type UserEntry = {
   readonly kind: "user";
   readonly seq: number;
   readonly text: string;

@@ -9,7 +9,7 @@ import { type Conversation, readConversation } from "./replay.ts";
 const REFUSED_AGAIN =
   "If that comes again, it is the conversation that is not taken: start a new one without --continue, or go on with another --model.";
 
-export type ResumeOptions = {
+type ResumeOptions = {
   /** As `openSessionLog`'s. */
   readonly within?: string;
   /** As `openSessionLog`'s. */
@@ -20,7 +20,7 @@ export type ResumeOptions = {
   readonly signal?: AbortSignal;
 };
 
-export type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
+type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
 
 /**
  * @param wanted An exact id, a unique prefix, or `latest`.

@@ -2,7 +2,7 @@
 import { fstatSync, readSync } from "node:fs";
 import { parseLine } from "./lines.ts";
 
-export type Tail = {
+type Tail = {
   /** The last byte is not a newline. */
   readonly torn: boolean;
   /** Highest `seq` of the valid lines seen; -1 when there are none. */

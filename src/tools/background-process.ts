@@ -12,7 +12,7 @@ const input = z.strictObject({
   process_id: z.string().optional().describe('Id from run_shell, like "bg1"; required for output and cancel.'),
 });
 
-export type BackgroundProcessInput = z.infer<typeof input>;
+type BackgroundProcessInput = z.infer<typeof input>;
 
 const FRAME_BYTES = 1024;
 
@@ -68,7 +68,7 @@ function sayList(processes: readonly BackgroundProcess[]): string {
 }
 
 /** `bg1 running for 2.1 s: npm run dev (in .)` */
-export function sayState(process: BackgroundProcess): string {
+function sayState(process: BackgroundProcess): string {
   const took = sayDuration(process.elapsedMs);
   const how = process.signal === undefined ? `exit ${process.exitCode ?? "unknown"}` : `killed by ${process.signal}`;
   const states: Readonly<Record<BackgroundProcess["status"], string>> = {

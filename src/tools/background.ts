@@ -44,7 +44,7 @@ export interface BackgroundProcesses {
   readonly processes?: ProcessOwner;
 }
 
-export type BackgroundOptions = {
+type BackgroundOptions = {
   /** Called with one `running` effect and exactly one terminal effect per process; `callId` is that of the starting call. */
   readonly onEffect: (effect: ShellExec, callId: string) => void;
   readonly processes?: ProcessOwner;

@@ -14,7 +14,7 @@ import { failed, succeeded, type ToolContext, type ToolResult } from "./tool.ts"
 /** A text file as it is on disk now, with the hash that read_file_range shows. */
 export type Original = { readonly ok: true; readonly file: ReadFile; readonly hash: string };
 
-export type Change = {
+type Change = {
   readonly op: FileWrite["op"];
   readonly target: Target;
   /** Undefined when the file is new. */

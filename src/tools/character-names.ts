@@ -63,7 +63,7 @@ export function plain(character: string): string {
     .toLowerCase();
 }
 
-export type Folded = { readonly text: string; readonly from: readonly number[] };
+type Folded = { readonly text: string; readonly from: readonly number[] };
 
 /** Folds a line: `from[i]` is the UTF-16 index in the raw line of folded unit `i`. Runs of blanks become one, none at the ends. */
 export function fold(line: string): Folded {

@@ -29,7 +29,7 @@ type Hunk = {
   size: number;
 };
 
-export type DiffText = {
+type DiffText = {
   /** "" when nothing differs. */
   readonly text: string;
   readonly added: number;

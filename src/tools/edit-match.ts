@@ -18,7 +18,7 @@ export type Edit = { readonly oldString: string; readonly newString: string };
 /** One replaced stretch of the original, in bytes. */
 export type Span = { readonly start: number; readonly end: number; readonly replacement: Buffer };
 
-export type Plan =
+type Plan =
   | {
       readonly ok: true;
       readonly after: Buffer;

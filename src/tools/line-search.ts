@@ -6,7 +6,7 @@ import { groupDigits, incompleteUtf8Tail } from "../base/text.ts";
 import { excerptText, type MatchLine } from "./matches.ts";
 import type { LineTest } from "./pattern.ts";
 
-export type LineSearchOptions = {
+type LineSearchOptions = {
   readonly test: LineTest;
   /** A text every match holds: chunks without it need no splitting. */
   readonly needle?: string;
@@ -16,7 +16,7 @@ export type LineSearchOptions = {
   readonly keepBinary: boolean;
 };
 
-export type LineSearch = {
+type LineSearch = {
   /** True while more is wanted. The chunk may be reused afterwards. */
   push(chunk: Buffer): boolean;
   finish(): { readonly lines: readonly MatchLine[]; readonly matches: number; readonly binary: boolean };

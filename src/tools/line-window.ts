@@ -7,7 +7,7 @@ import { isUtf8 } from "node:buffer";
 const LF = 10;
 const CR = 13;
 
-export type WindowLimits = {
+type WindowLimits = {
   /** 1-based, inclusive. */
   readonly start: number;
   /** Inclusive; Infinity for "to the end". */
@@ -19,7 +19,7 @@ export type WindowLimits = {
 };
 
 /** A line longer than the cap: where its unseen part begins. Offsets and lengths are bytes. */
-export type CutLine = { readonly number: number; readonly length: number; readonly continueAt: number };
+type CutLine = { readonly number: number; readonly length: number; readonly continueAt: number };
 
 export class LineWindow {
   /** Rendered lines, `N: text`. */

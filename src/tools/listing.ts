@@ -40,7 +40,7 @@ export type ListOutcome = {
 };
 
 /** Takes paths relative to the root, in no order. */
-export type TakePaths = (paths: readonly string[]) => void;
+type TakePaths = (paths: readonly string[]) => void;
 
 /**
  * Tries the engines in order and falls through to the built-in walk: an engine that is missing, that cannot apply our
@@ -128,7 +128,7 @@ async function listBuiltIn(request: ListRequest, take: TakePaths): Promise<ListO
  * Whether fd or rg would apply exactly our ignore rules. Below the root they must be told to look at parent directories,
  * and then files above the root would count too: where such files exist, another engine serves.
  */
-export function appliesOurRules(engine: "fd" | "rg", request: { readonly root: string; readonly base: string }): boolean {
+function appliesOurRules(engine: "fd" | "rg", request: { readonly root: string; readonly base: string }): boolean {
   const { root, base } = request;
   if (engine === "rg" && [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`))) return false;
   return base === "" || !hasRulesAbove(root);
@@ -144,7 +144,7 @@ export function hasRulesAbove(root: string): boolean {
   return false;
 }
 
-export function isRepository(root: string): boolean {
+function isRepository(root: string): boolean {
   return existsSync(`${root}/.git`);
 }
 

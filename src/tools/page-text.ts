@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 
-export type PageKind = "html" | "text";
+type PageKind = "html" | "text";
 
 const TEXT_TYPES: ReadonlySet<string> = new Set([
   "application/json",

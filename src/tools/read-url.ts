@@ -10,7 +10,7 @@ import { createWebClient, type WebAnswer, type WebClientOptions } from "./web-cl
 /** Characters of a page when the call does not say. */
 export const DEFAULT_PAGE_CHARS = 20_000;
 /** What `max_chars` can raise it to; the byte cap of a result holds as well. */
-export const MAX_PAGE_CHARS = 60_000;
+const MAX_PAGE_CHARS = 60_000;
 /** Characters shown of an error page. */
 const ERROR_CHARS = 2000;
 /** Kept free for the header and the note. */
@@ -25,7 +25,7 @@ type Input = z.infer<typeof input>;
 type Page = Extract<WebAnswer, { ok: true }>;
 
 /** Everything that can be swapped in tests; allowed hosts come from the settings. */
-export type ReadUrlParts = Partial<Omit<WebClientOptions, "allowHosts">>;
+type ReadUrlParts = Partial<Omit<WebClientOptions, "allowHosts">>;
 
 function bounded(text: string, maxChars: number): { readonly text: string; readonly cut: string | undefined } {
   const shown = cutBytes(cutChars(text, maxChars), MAX_RESULT_BYTES - HEADER_BYTES);

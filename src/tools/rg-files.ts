@@ -6,7 +6,7 @@ import { createRecordReader, type RawRecord } from "./rg-records.ts";
 export type RgFile = { readonly path: string; readonly want: Want; lines: MatchLine[]; matches: number };
 
 /** Of a file's records: nothing, the number of its matches, or the lines too. */
-export type Want = "nothing" | "count" | "lines";
+type Want = "nothing" | "count" | "lines";
 
 type Text = { readonly text?: string; readonly bytes?: string };
 type Record =
@@ -22,7 +22,7 @@ type Record =
   | { readonly type: "end"; readonly data: { readonly binary_offset: number | null } }
   | { readonly type: "summary" };
 
-export type FileReader = {
+type FileReader = {
   /** Feeds a chunk; true when `isEnough` said so after some record: nothing is read from then on. */
   push(chunk: Uint8Array, isEnough: (current: RgFile | undefined) => boolean): boolean;
   /** Hands over the file in progress. */

@@ -28,7 +28,7 @@ const AFTER_MATCH = Buffer.from('},"start":');
 /** Enough for the two numbers that follow a marker. */
 const TAIL_BYTES = 80;
 
-export type RecordReader = { push(chunk: Uint8Array): void };
+type RecordReader = { push(chunk: Uint8Array): void };
 
 /** Calls `take` once per record, in order. */
 export function createRecordReader(take: (record: RawRecord) => void): RecordReader {

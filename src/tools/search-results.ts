@@ -6,7 +6,7 @@ import { field, isObject, list, parseJson, text } from "../base/json.ts";
 import { cutChars } from "../base/text.ts";
 import { decodeEntities } from "./page-plain.ts";
 
-export type SearchResult = { readonly title: string; readonly url: string; readonly snippet: string };
+type SearchResult = { readonly title: string; readonly url: string; readonly snippet: string };
 
 export type SearchResults =
   | { readonly ok: true; readonly results: readonly SearchResult[] }

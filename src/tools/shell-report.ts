@@ -9,7 +9,7 @@ import { MAX_RESULT_BYTES } from "./bounds.ts";
 const FRAME_BYTES = 2048;
 const MIN_STREAM_BYTES = 8192;
 
-export type Streams = { readonly stdout: CapturedOutput; readonly stderr: CapturedOutput };
+type Streams = { readonly stdout: CapturedOutput; readonly stderr: CapturedOutput };
 
 /** `limitMs` is the time-out that applied. `text` has at most 65,536 bytes; `cut` says that output is missing from it. */
 export function reportCommand(

@@ -5,7 +5,7 @@
 import { isIP } from "node:net";
 import { cutChars } from "../base/text.ts";
 
-export type CheckedUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly message: string };
+type CheckedUrl = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly message: string };
 
 /** All addresses of a host name; rejects when there are none. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;

@@ -10,8 +10,8 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { errnoOf } from "../base/file-problem.ts";
 import { type AddressPolicy, createAddressPolicy, hostOf, parseWebUrl, quote, type ResolveHost } from "./web-address.ts";
 
-export const MAX_REDIRECTS = 5;
-export const WEB_TIMEOUT_MS = 15_000;
+const MAX_REDIRECTS = 5;
+const WEB_TIMEOUT_MS = 15_000;
 /** Bytes of one body, as sent and after decompression. */
 export const MAX_BODY_BYTES = 5 * 1024 * 1024;
 /** Addresses of one host that are tried. */
@@ -43,7 +43,7 @@ export type WebAnswer =
   /** `message` is written for the model. */
   | { readonly ok: false; readonly message: string; readonly cancelled?: true };
 
-export type WebClient = { send(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> };
+type WebClient = { send(request: WebRequest, signal: AbortSignal): Promise<WebAnswer> };
 
 export type WebClientOptions = {
   readonly allowHosts: readonly string[];

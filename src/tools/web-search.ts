@@ -5,8 +5,8 @@ import { parseBrave, parseDuckduckgo, parseExa, parseSearxng, type SearchResults
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult, type ToolSettings } from "./tool.ts";
 import { createWebClient, type WebAnswer, type WebClientOptions, type WebRequest } from "./web-client.ts";
 
-export const DEFAULT_SEARCH_RESULTS = 5;
-export const MAX_SEARCH_RESULTS = 10;
+const DEFAULT_SEARCH_RESULTS = 5;
+const MAX_SEARCH_RESULTS = 10;
 const MAX_QUERY_CHARS = 400;
 
 const input = z.strictObject({
@@ -17,7 +17,7 @@ const input = z.strictObject({
 type Input = z.infer<typeof input>;
 
 /** Where the backends are; tests have their own. */
-export type SearchEndpoints = { readonly duckduckgo: string; readonly brave: string; readonly exa: string };
+type SearchEndpoints = { readonly duckduckgo: string; readonly brave: string; readonly exa: string };
 
 const ENDPOINTS: SearchEndpoints = {
   duckduckgo: "https://html.duckduckgo.com/html/",
@@ -25,7 +25,7 @@ const ENDPOINTS: SearchEndpoints = {
   exa: "https://api.exa.ai/search",
 };
 
-export type WebSearchParts = Partial<Omit<WebClientOptions, "allowHosts">> & { readonly endpoints?: SearchEndpoints };
+type WebSearchParts = Partial<Omit<WebClientOptions, "allowHosts">> & { readonly endpoints?: SearchEndpoints };
 
 /** One question to one backend. `host`: allowed although its address may be private, because the user configured it. */
 type Plan = {
