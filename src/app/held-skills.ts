@@ -9,7 +9,8 @@ export interface HeldSkills {
   read(): readonly LedgerSkill[];
 }
 
-export function createHeldSkills(skills: Pick<Skills, "list" | "isActive">): HeldSkills {
+/** Listens to one run's events from its begin. */
+export function createHeldSkills(skills: Pick<Skills, "known" | "isActive">): HeldSkills {
   const sizes = new Map<string, number>();
   return {
     event(event) {
@@ -21,7 +22,7 @@ export function createHeldSkills(skills: Pick<Skills, "list" | "isActive">): Hel
       );
     },
     read: () =>
-      skills.list().map((skill) => {
+      skills.known().map((skill) => {
         const { name, path, contentHash, byteCount } = skill;
         const heldBytes = skills.isActive(skill) ? (sizes.get(path) ?? 0) : 0;
         return { name, path, contentHash, byteCount, heldBytes };

@@ -58,6 +58,10 @@ export class Skills {
   available(): readonly Skill[] {
     return this.#set.available;
   }
+  /** Both, each once: what the conversation may hold. */
+  known(): readonly Skill[] {
+    return [...new Set([...this.#set.skills, ...this.#set.available])];
+  }
   duplicates(): readonly Duplicate[] {
     return this.#set.duplicates;
   }
@@ -161,7 +165,7 @@ export class Skills {
    * model should know of it; "" when nothing was delivered.
    */
   forget(): string {
-    const lost = this.#set.skills.filter((skill) => this.#delivered.has(skill.realPath));
+    const lost = this.known().filter((skill) => this.#delivered.has(skill.realPath));
     this.#delivered.clear();
     if (lost.length === 0) return "";
     const names = lost.map((skill) => `${skill.name} (${skill.path})`).join(", ");

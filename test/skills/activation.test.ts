@@ -271,3 +271,21 @@ test("a path belongs to a skill outside the workspace only by its directory, wha
     expect(owner(path)).toBeUndefined();
   }
 });
+
+test("a skill of the user's own behind an untrusted one of the same name is among the known, and remembered", async () => {
+  await using place = await skillPlace({
+    [`${DEPLOY}/SKILL.md`]: skillText("deploy", "", "theirs"),
+    "home/.agents/skills/deploy/SKILL.md": skillText("deploy", "", "mine"),
+  });
+  const skills = await place.open({ trust: () => "untrusted" });
+  expect((await skills.turn("$deploy")).text).toContain("mine");
+  const mine = place.home(".agents/skills/deploy/SKILL.md");
+  expect(skills.known().map(({ path }) => path)).toEqual([place.work(".agents/skills/deploy/SKILL.md"), mine]);
+  expect(
+    skills
+      .known()
+      .filter((skill) => skills.isActive(skill))
+      .map(({ path }) => path),
+  ).toEqual([mine]);
+  expect(skills.forget()).toContain(`deploy (${mine})`);
+});
