@@ -21,6 +21,7 @@ import skills from "../docs/skills.md" with { type: "text" };
 import tools from "../docs/tools.md" with { type: "text" };
 import type { CommandContext } from "./command.ts";
 import { COMMANDS, findCommand } from "./flags.ts";
+import { firstSentence } from "./table.ts";
 import { usageText } from "./usage-text.ts";
 
 const TEXTS: Readonly<Record<Topic, string>> = {
@@ -47,7 +48,8 @@ export function topicText(topic: Topic): string {
 /** The first sentence below a topic's heading. */
 function summaryOf(topic: Topic): string {
   const [, body = ""] = TEXTS[topic].split(/^# .*\n+/m);
-  return (body.split("\n\n")[0] ?? "").replaceAll("\n", " ").replace(/[`*]/g, "").replace(/:$/, ".");
+  const paragraph = (body.split("\n\n")[0] ?? "").replace(/[`*]/g, "").replace(/:$/, ".");
+  return firstSentence(paragraph);
 }
 
 function overview(): string {

@@ -10,7 +10,7 @@ import { callTool, testServer } from "./mcp-call.ts";
 import { addServer, removeServer } from "./mcp-edit.ts";
 import { findServer, type McpPlace, openMcpPlace, withServers } from "./mcp-open.ts";
 import { revokeServers, trustServers } from "./mcp-trust.ts";
-import { renderTable } from "./table.ts";
+import { firstSentence, renderTable } from "./table.ts";
 
 /** Warnings about files and servers, for commands whose stdout is the list. */
 function warn(context: CommandContext, place: McpPlace): void {
@@ -68,10 +68,6 @@ async function status(context: CommandContext): Promise<ExitCode> {
   );
   warn(context, place);
   return code;
-}
-
-function firstSentence(text: string): string {
-  return /^.*?[.](?=\s|$)/s.exec(text.replace(/\s+/g, " "))?.[0] ?? text.split("\n")[0] ?? "";
 }
 
 async function tools(context: CommandContext, names: readonly string[]): Promise<ExitCode> {

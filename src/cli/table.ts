@@ -36,3 +36,8 @@ export function sizeText(bytes: number): string {
 export function timeText(iso: string): string {
   return iso === "" ? "-" : iso.slice(0, 16).replace("T", " ");
 }
+
+/** What a longer text begins with, on one line: its first sentence, or its first line where no sentence ends. */
+export function firstSentence(text: string): string {
+  return /^.*?[.](?=\s|$)/.exec(text.replace(/\s+/g, " "))?.[0] ?? text.split("\n")[0] ?? "";
+}

@@ -12,6 +12,7 @@ import { effectOf } from "../tools/registry.ts";
 import type { ToolSpec } from "../types/message.ts";
 import { visible } from "../ui/sanitize.ts";
 import { type CommandContext, environmentOf } from "./command.ts";
+import { firstSentence } from "./table.ts";
 
 /** Prints the catalog. @throws UserError for a broken configuration, and for a flag that names no tool. */
 export async function runTools(context: CommandContext): Promise<ExitCode> {
@@ -62,7 +63,7 @@ function table(specs: readonly ToolSpec[], columns: number): string {
 
 /** The first sentence, without the name it begins with. */
 function purpose(spec: ToolSpec): string {
-  return (/^.*?[.](?=\s|$)/s.exec(spec.description)?.[0] ?? spec.description).slice(spec.name.length).trim();
+  return firstSentence(spec.description).slice(spec.name.length).trim();
 }
 
 /** Field names, required ones marked as in the specification: `pattern* path glob`. */
