@@ -28,12 +28,23 @@ async function isStale(lock: string): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > STALE_LOCK_MS;
 }
 
+/** Apart from the lock: a plain file in the directory's place is EEXIST too, and no lock. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const code = errnoOf(error) || String(error);
+    const reason = code === "EEXIST" || code === "ENOTDIR" ? `${dirname(path)} is not a directory` : code;
+    throw new UserError(`${path} cannot be written: ${reason}`);
+  }
+}
+
 async function takeLock(path: string): Promise<string> {
   const lock = `${path}.lock`;
   const deadline = performance.now() + LOCK_WAIT_MS;
   for (;;) {
+    await makeDirectory(path);
     try {
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await (await open(lock, "wx", 0o600)).close();
       return lock;
     } catch (error) {

@@ -2,8 +2,6 @@
  * Input history (repl.md): 1,000 entries, newest last, in the state directory, readable by nobody else. Several programs
  * may add to it at once. Refuses: entries of more than 32 KiB (a paste is in the session log).
  */
-import { statSync } from "node:fs";
-import { dirname } from "node:path";
 import { updatePrivateFile } from "../config/private-file.ts";
 import { type FileRead, readSettingsFile } from "../config/settings-file.ts";
 
@@ -71,17 +69,14 @@ function bounded(entries: readonly string[]): readonly string[] {
 
 /**
  * Opens the history; an unreadable file is an empty history.
- * @param wanted undefined when there is no home: then it lasts as long as the program
+ * @param path undefined when there is no home: then it lasts as long as the program
  * @param clean takes secrets out before anything is written
  */
 export function openHistory(
-  wanted: string | undefined,
+  path: string | undefined,
   clean: (text: string) => string,
   onFailure: (message: string) => void,
 ): History {
-  // A file in the place of the directory would look like somebody else's lock.
-  const inTheWay = wanted !== undefined && statSync(dirname(wanted), { throwIfNoEntry: false })?.isDirectory() === false;
-  const path = inTheWay ? undefined : wanted;
   let entries: readonly string[] = path === undefined ? [] : entriesOf(readSettingsFile(path)).slice(-MAX_ENTRIES);
   let writing = Promise.resolve();
   let failed = false;

@@ -1,0 +1,28 @@
+/** Files of the config home: what stands in the way is said at once, two changes at a time lose nothing. */
+import { expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
+import { UserError } from "../../src/base/user-error.ts";
+import { updatePrivateFile } from "../../src/config/private-file.ts";
+import { tempDir } from "../support/temp.ts";
+
+test("a plain file where a directory should be is an error at once, not a lock to wait for", async () => {
+  await using place = await tempDir({ state: "a file" });
+  for (const path of [place.at("state", "history"), place.at("state", "deeper", "history")]) {
+    const error = await updatePrivateFile(path, () => "x").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UserError);
+    expect(String(error)).toContain("is not a directory");
+  }
+  expect(readFileSync(place.at("state"), "utf8")).toBe("a file");
+}, 3000);
+
+test("changes made at the same time wait for each other; the file and its directory are the user's own", async () => {
+  await using place = await tempDir();
+  const path = place.at("state", "list");
+  const add = (word: string): Promise<void> =>
+    updatePrivateFile(path, (read) => `${read.kind === "bytes" ? new TextDecoder().decode(read.bytes) : ""}${word}\n`);
+  await Promise.all(["a", "b", "c", "d"].map(add));
+  expect(readFileSync(path, "utf8").trim().split("\n").sort()).toEqual(["a", "b", "c", "d"]);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(statSync(place.at("state")).mode & 0o777).toBe(0o700);
+  expect(() => statSync(`${path}.lock`)).toThrow();
+});
