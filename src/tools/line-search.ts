@@ -16,117 +16,130 @@ type LineSearchOptions = {
   readonly keepBinary: boolean;
 };
 
-type LineSearch = {
-  /** True while more is wanted. The chunk may be reused afterwards. */
-  push(chunk: Buffer): boolean;
-  finish(): { readonly lines: readonly MatchLine[]; readonly matches: number; readonly binary: boolean };
-};
+type Found = { readonly lines: readonly MatchLine[]; readonly matches: number; readonly binary: boolean };
 
 /** A longer line is tested piece by piece, with this much of the previous piece repeated. */
 const MAX_LINE_LENGTH = 1_048_576;
 const OVERLAP = 4096;
 
-export function searchChunks(options: LineSearchOptions): LineSearch {
-  const lines: MatchLine[] = [];
-  const before: MatchLine[] = [];
-  let decoder: TextDecoder | undefined;
-  let rest = "";
-  let lineNumber = 1;
-  let matches = 0;
-  let after = 0;
-  let binary = false;
-  let done = false;
+/** One search through one file. */
+export class LineSearch {
+  readonly #options: LineSearchOptions;
+  readonly #lines: MatchLine[] = [];
+  /** Context lines that no match has followed yet. */
+  readonly #before: MatchLine[] = [];
+  #decoder: TextDecoder | undefined;
+  /** Bytes of a character whose end has not come yet. */
+  #carry: Buffer = Buffer.alloc(0);
+  /** Text of a line whose end has not come yet. */
+  #rest = "";
+  #lineNumber = 1;
+  #matches = 0;
+  /** Context lines still owed to the last match. */
+  #after = 0;
+  #binary = false;
+  #done = false;
   /** Set inside an overlong line: whether it already matched, and how much of it was let go. */
-  let overlong: { matched: boolean; dropped: number } | undefined;
+  #overlong: { matched: boolean; dropped: number } | undefined;
 
-  const takeContext = (text: string): void => {
-    const line: MatchLine = {
-      number: lineNumber,
-      isMatch: false,
-      text: excerptText(text, 0, 0, `${groupDigits(text.length)} characters`),
-    };
-    if (after > 0) {
-      lines.push(line);
-      after -= 1;
-    } else {
-      before.push(line);
-      if (before.length > options.contextLines) before.shift();
+  constructor(options: LineSearchOptions) {
+    this.#options = options;
+  }
+
+  /** True while more is wanted. The chunk may be reused afterwards. */
+  push(chunk: Buffer): boolean {
+    const first = this.#decoder === undefined;
+    const decoder = this.#decoder ?? decoderFor(chunk);
+    this.#decoder = decoder;
+    if (decoder.encoding === "utf-8" && chunk.includes(0)) {
+      this.#binary = true;
+      if (!this.#options.keepBinary) return false;
     }
-  };
-  const takeMatch = (text: string, start: number, end: number, length: string): void => {
-    lines.push(...before.splice(0), { number: lineNumber, isMatch: true, text: excerptText(text, start, end, length) });
-    matches += 1;
-    after = options.contextLines;
-    if (matches >= options.maxMatches) done = true;
-  };
-  const takeLine = (raw: string): void => {
-    const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-    if (overlong?.matched) overlong = undefined;
-    else {
-      const length = (overlong?.dropped ?? 0) + text.length;
-      overlong = undefined;
-      const found = options.test(text);
-      if (found !== undefined) takeMatch(text, found.start, found.end, `${groupDigits(length)} characters`);
-      else if (options.contextLines > 0) takeContext(text);
+    this.#takeBlock(this.#rest + this.#decode(decoder, chunk, first));
+    if (this.#rest.length > MAX_LINE_LENGTH && !this.#done) this.#shorten();
+    return !this.#done;
+  }
+
+  /** What was found; also for a file that was left early. */
+  finish(): Found {
+    if (!this.#done && (!this.#binary || this.#options.keepBinary)) {
+      const end = this.#decoder?.encoding === "utf-8" ? this.#carry.toString("utf8") : (this.#decoder?.decode() ?? "");
+      const last = this.#rest + end;
+      if (last !== "") this.#takeLine(last);
     }
-    lineNumber += 1;
-  };
-  const takeBlock = (block: string): void => {
+    return { lines: this.#lines, matches: this.#matches, binary: this.#binary };
+  }
+
+  /** Buffer decodes UTF-8 several times faster than a streaming TextDecoder, which only UTF-16 needs. */
+  #decode(decoder: TextDecoder, chunk: Buffer, first: boolean): string {
+    if (decoder.encoding !== "utf-8") return decoder.decode(chunk, { stream: true });
+    const bytes = this.#carry.length > 0 ? Buffer.concat([this.#carry, chunk]) : chunk;
+    const end = bytes.length - incompleteUtf8Tail(bytes);
+    this.#carry = Buffer.from(bytes.subarray(end));
+    const hasMark = first && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+    return bytes.toString("utf8", hasMark ? 3 : 0, end);
+  }
+
+  #takeBlock(block: string): void {
+    const { needle, contextLines } = this.#options;
     const pieces = block.split("\n");
-    rest = pieces.pop() ?? "";
-    const canSkip = options.needle !== undefined && options.contextLines === 0 && !block.includes(options.needle);
-    if (canSkip && overlong === undefined) {
-      lineNumber += pieces.length;
+    this.#rest = pieces.pop() ?? "";
+    const canSkip = needle !== undefined && contextLines === 0 && !block.includes(needle);
+    if (canSkip && this.#overlong === undefined) {
+      this.#lineNumber += pieces.length;
       return;
     }
     for (const piece of pieces) {
-      if (done) return;
-      takeLine(piece);
+      if (this.#done) return;
+      this.#takeLine(piece);
     }
-  };
-  const shorten = (): void => {
-    overlong ??= { matched: false, dropped: 0 };
-    const found = overlong.matched ? undefined : options.test(rest);
+  }
+
+  #takeLine(raw: string): void {
+    const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+    const overlong = this.#overlong;
+    this.#overlong = undefined;
+    if (overlong?.matched !== true) {
+      const found = this.#options.test(text);
+      const length = (overlong?.dropped ?? 0) + text.length;
+      if (found !== undefined) this.#takeMatch(text, found.start, found.end, `${groupDigits(length)} characters`);
+      else if (this.#options.contextLines > 0) this.#takeContext(text);
+    }
+    this.#lineNumber += 1;
+  }
+
+  #takeMatch(text: string, start: number, end: number, length: string): void {
+    const shown = excerptText(text, start, end, length);
+    this.#lines.push(...this.#before.splice(0), { number: this.#lineNumber, isMatch: true, text: shown });
+    this.#matches += 1;
+    this.#after = this.#options.contextLines;
+    if (this.#matches >= this.#options.maxMatches) this.#done = true;
+  }
+
+  #takeContext(text: string): void {
+    const shown = excerptText(text, 0, 0, `${groupDigits(text.length)} characters`);
+    const line: MatchLine = { number: this.#lineNumber, isMatch: false, text: shown };
+    if (this.#after > 0) {
+      this.#lines.push(line);
+      this.#after -= 1;
+      return;
+    }
+    this.#before.push(line);
+    if (this.#before.length > this.#options.contextLines) this.#before.shift();
+  }
+
+  /** Tests what there is of an overlong line and lets go of all but the overlap; of one that matched, of everything. */
+  #shorten(): void {
+    const overlong = this.#overlong ?? { matched: false, dropped: 0 };
+    this.#overlong = overlong;
+    const found = overlong.matched ? undefined : this.#options.test(this.#rest);
     if (found !== undefined) {
       overlong.matched = true;
-      takeMatch(rest, found.start, found.end, "over 1 MiB");
+      this.#takeMatch(this.#rest, found.start, found.end, "over 1 MiB");
     }
-    const kept = overlong.matched ? "" : rest.slice(-OVERLAP);
-    overlong.dropped += rest.length - kept.length;
-    rest = kept;
-  };
-  let carry: Buffer = Buffer.alloc(0);
-
-  return {
-    push(chunk) {
-      const first = decoder === undefined;
-      decoder ??= decoderFor(chunk);
-      if (decoder.encoding === "utf-8" && chunk.includes(0)) {
-        binary = true;
-        if (!options.keepBinary) return false;
-      }
-      const text = decode(decoder, chunk, first);
-      takeBlock(rest + text);
-      if (rest.length > MAX_LINE_LENGTH && !done) shorten();
-      return !done;
-    },
-    finish() {
-      if (!done && (!binary || options.keepBinary)) {
-        const last = rest + (decoder?.encoding === "utf-8" ? carry.toString("utf8") : (decoder?.decode() ?? ""));
-        if (last !== "") takeLine(last);
-      }
-      return { lines, matches, binary };
-    },
-  };
-
-  /** Buffer decodes UTF-8 several times faster than a streaming TextDecoder, which only UTF-16 needs. */
-  function decode(by: TextDecoder, chunk: Buffer, first: boolean): string {
-    if (by.encoding !== "utf-8") return by.decode(chunk, { stream: true });
-    const bytes = carry.length > 0 ? Buffer.concat([carry, chunk]) : chunk;
-    const end = bytes.length - incompleteUtf8Tail(bytes);
-    carry = Buffer.from(bytes.subarray(end));
-    const hasMark = first && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-    return bytes.toString("utf8", hasMark ? 3 : 0, end);
+    const kept = overlong.matched ? "" : this.#rest.slice(-OVERLAP);
+    overlong.dropped += this.#rest.length - kept.length;
+    this.#rest = kept;
   }
 }
 

@@ -7,7 +7,7 @@ import { closeSync, constants, openSync, readSync } from "node:fs";
 import { errnoOf } from "../base/file-problem.ts";
 import { walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
-import { searchChunks } from "./line-search.ts";
+import { LineSearch } from "./line-search.ts";
 import { baseIsIgnored, createProblemCounter } from "./listing.ts";
 import { createMatchCollector, type FileMatches, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { type CompiledPattern, compilePattern } from "./pattern.ts";
@@ -16,6 +16,7 @@ import { type CompiledPattern, compilePattern } from "./pattern.ts";
 const SLICE_MS = 8;
 const CHUNK_BYTES = 262_144;
 
+/** Never throws; fails only for a pattern it cannot serve. */
 export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutcome> {
   const compiled = compilePattern(request.pattern, request.literal, request.ignoreCase);
   if (!compiled.ok) return { ok: false, message: compiled.message };
@@ -86,7 +87,7 @@ async function searchFile(
     return `${path}: ${errnoOf(error) || "cannot be read"}`;
   }
   try {
-    const search = searchChunks({
+    const search = new LineSearch({
       test: compiled.test,
       ...(compiled.needle === undefined ? {} : { needle: compiled.needle }),
       contextLines: request.contextLines,
