@@ -48,6 +48,7 @@ type ReadOptions = {
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 
+/** What a `stat` says of a file's identity and state. */
 export function versionOf(stat: BigIntStats): FileVersion {
   return {
     dev: stat.dev,

@@ -7,6 +7,7 @@ export type Json = Readonly<Record<string, unknown>>;
 
 const NOTHING: Json = Object.freeze({});
 
+/** An object that is no array and not null. */
 export function isObject(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -21,6 +22,7 @@ export function field(value: unknown, name: string): unknown {
   return isObject(value) ? value[name] : undefined;
 }
 
+/** The value as an array; empty when it is none. */
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

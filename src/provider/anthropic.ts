@@ -19,6 +19,7 @@ const CACHE_MARK = `,"cache_control":${JSON.stringify(CACHE)}}`;
 /** Breakpoints for messages; system and tools take the other two of the four allowed. */
 const MARKED_USER_MESSAGES = 2;
 
+/** The wire for one provider: it remembers the bytes of messages it has written. */
 export function anthropic(): Wire {
   const cache = new MessageCache<Message, readonly string[]>();
   const catalogs = new MessageCache<readonly ToolSpec[], string>();

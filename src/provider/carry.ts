@@ -19,6 +19,7 @@ type Piece =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "call"; readonly call: ToolCall };
 
+/** Undefined where there is no state worth carrying. */
 export function makeCarry(wire: WireName, model: string, items: readonly CarryItem[]): Carry | undefined {
   if (!items.some((item) => item.kind === "opaque")) return undefined;
   return { wire, items: [{ kind: "model", model }, ...items] };

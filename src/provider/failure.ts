@@ -134,6 +134,7 @@ export function notJson(host: string, data: string): ProviderFailure {
   return failure("protocol", `${host} sent an event that is not JSON: ${oneLine(data, 120)}`);
 }
 
+/** `wait`: what the server asks for, in milliseconds. */
 export function failure(kind: FailureClass, message: string, status?: number, wait?: number): ProviderFailure {
   return {
     type: "failure",

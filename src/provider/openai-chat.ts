@@ -18,6 +18,7 @@ import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache
 
 const WIRE = "openai-chat";
 
+/** The wire for one provider: it remembers the bytes of messages it has written. */
 export function openaiChat(settings: ProviderSettings): Wire {
   const cache = new MessageCache<Message, string>();
   const catalogs = new MessageCache<readonly ToolSpec[], string>();

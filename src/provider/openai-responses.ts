@@ -14,6 +14,7 @@ import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache
 
 const WIRE = "openai-responses";
 
+/** The wire for one provider: it remembers the bytes of messages it has written. */
 export function openaiResponses(): Wire {
   const cache = new MessageCache<Message, readonly string[]>();
   const catalogs = new MessageCache<readonly ToolSpec[], string>();

@@ -23,6 +23,7 @@ type ChoiceInput = {
   readonly hasCredential: (provider: ProviderSettings) => boolean;
 };
 
+/** Never throws: what is missing is a choice that was not made, with words for a person. */
 export function chooseModel({ model, providers, hasCredential }: ChoiceInput): Choice {
   const asked = model?.trim() ?? "";
   if (asked !== "") return named(asked, providers);

@@ -10,6 +10,7 @@ const NO_OUTPUT = "(no output)";
 /** Escapes that may stand for half a surrogate pair inside JSON text. */
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
+/** Nothing but white space: what strict servers refuse as empty. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }

@@ -18,6 +18,7 @@ header{display:flex;justify-content:space-between;gap:1rem;font-size:.8rem;opaci
 pre{white-space:pre-wrap;font:.875rem/1.45 ui-monospace,monospace;margin:.4rem 0}
 summary{cursor:pointer}header span{white-space:nowrap}`;
 
+/** Everything before the first record. `clean` makes what cannot be seen visible; escaping is done here. */
 export function htmlStart(session: SessionSummary, clean: Clean): string {
   const title = escapeHtml(clean(session.title === "" ? session.id : session.title));
   const facts = [session.id, modelName(session.provider, session.model), session.workspace, session.created].filter(
@@ -39,12 +40,14 @@ export function htmlStart(session: SessionSummary, clean: Clean): string {
 `;
 }
 
+/** Everything behind the last record. */
 export function htmlEnd(skipped: number): string {
   const note =
     skipped === 0 ? "" : `<p class="facts">${skipped} damaged ${skipped === 1 ? "part was" : "parts were"} skipped.</p>\n`;
   return `${note}</body>\n</html>\n`;
 }
 
+/** One record as an article. */
 export function htmlRecord(read: ReadRecord, clean: Clean): string {
   const text = (raw: string): string => escapeHtml(clean(raw));
   if (!read.known) return article("note", read.record, `unrecognized: ${text(read.record.type)}`, "");

@@ -6,6 +6,7 @@ import type { ReadRecord } from "./records.ts";
 
 type Clean = (text: string) => string;
 
+/** Heading and facts. */
 export function markdownStart(session: SessionSummary, clean: Clean): string {
   const title = escapeInline(clean(session.title === "" ? session.id : session.title));
   const lines = [`# ${title}`, "", `- Session: \`${session.id}\``];
@@ -16,10 +17,12 @@ export function markdownStart(session: SessionSummary, clean: Clean): string {
   return `${lines.join("\n")}\n`;
 }
 
+/** Says what was skipped. */
 export function markdownEnd(skipped: number): string {
   return skipped === 0 ? "" : `\n---\n\n${skipped} damaged ${skipped === 1 ? "part was" : "parts were"} skipped.\n`;
 }
 
+/** One record; "" for those that are accounting. */
 export function markdownRecord(read: ReadRecord, cleanBlock: Clean, cleanLine: Clean): string {
   if (!read.known) return `\n> Record ${read.record.seq}: unrecognized type ${code(cleanLine(read.record.type))}\n`;
   const record = read.record;

@@ -32,10 +32,12 @@ export function isSessionFile(name: string): boolean {
   return /^session-\d{8}-\d{6}-[0-9a-z]{4}\.(jsonl|lock)$/.test(name);
 }
 
+/** `id` has passed `isSessionId`. */
 export function sessionFile(dir: string, id: string): string {
   return join(dir, `${id}.jsonl`);
 }
 
+/** `id` has passed `isSessionId`. */
 export function lockFile(dir: string, id: string): string {
   return join(dir, `${id}.lock`);
 }

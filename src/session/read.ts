@@ -35,6 +35,7 @@ const WINDOW_RECORDS = 4096;
 const WINDOW_BYTES = 8 * 1024 * 1024;
 const CANONICAL_TYPE = /^\{"schema_version":1,"seq":\d+,"time":"[^"]{1,40}","type":"([a-z_]+)"/;
 
+/** All counts at zero; a reader fills it. */
 export function newTally(): Tally {
   return { records: 0, malformed: 0, nulBlocks: 0, oversized: 0, foreign: 0 };
 }

@@ -48,6 +48,7 @@ export function summaryText(summary: string): string {
   return text.startsWith("<conversation_summary>") ? text : `<conversation_summary>\n${text}\n</conversation_summary>`;
 }
 
+/** The answer and the results of its calls; adds the ids of calls without a result to `openCalls`. */
 export function toMessages(entry: ResponseEntry, openCalls: string[]): Message[] {
   const text = (entry.text ?? "").toWellFormed();
   const said = text.trim() === "" ? "" : entry.partial ? `${text}\n\n${CUT_MARK}` : text;

@@ -29,6 +29,7 @@ export function usageFields(usage: Usage): UsageFields {
   return fields;
 }
 
+/** A number that only one side knows is kept as it is. */
 export function addUsage(sum: Usage, more: Usage): Usage {
   const out: { -readonly [K in keyof Usage]: Usage[K] } = { ...sum };
   for (const key of Object.keys(more) as (keyof Usage)[]) {

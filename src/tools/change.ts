@@ -27,6 +27,7 @@ type Change = {
 
 type Stop = { readonly ok: false; readonly result: ToolResult };
 
+/** A failed call that has touched the file: its instruction files count all the same. */
 export function refuse(target: Target, text: string): Stop {
   return { ok: false, result: failed(text, { touched: touch(target, "write") }) };
 }

@@ -35,6 +35,7 @@ export function belowRoot(pattern: string | undefined, root: string): string | u
   return pattern?.startsWith(prefix) ? pattern.slice(prefix.length) : pattern;
 }
 
+/** tools.md: a pattern with one of `* ? [ {` is a glob. */
 export function isGlob(pattern: string): boolean {
   return GLOB_CHARACTER.test(pattern);
 }

@@ -23,6 +23,7 @@ const POSIX_CLASSES: Readonly<Record<string, string>> = {
   xdigit: "0-9A-Fa-f",
 };
 
+/** A test for one line; `message` says what of the pattern cannot be served here. */
 export function compilePattern(pattern: string, literal: boolean, ignoreCase: boolean): CompiledPattern {
   if (literal && !ignoreCase) {
     const test: LineTest = (line) => {

@@ -18,6 +18,7 @@ export function joinBounded(lines: readonly string[]): { readonly text: string; 
   return { text: lines.slice(0, kept).join("\n"), kept };
 }
 
+/** Why a search or listing ended early; nothing for one that did not. Limits are said by their owners. */
 export function sayStop(end: "complete" | "limit" | "timeout" | "cancelled", hasResults: boolean): string[] {
   if (end === "cancelled") return ["[cancelled: incomplete]"];
   if (end !== "timeout") return [];

@@ -34,6 +34,7 @@ type FileReader = {
   heldBytes(): number;
 };
 
+/** A file is handed to `take` when its last record has come, and only when a line of it matched. */
 export function createFileReader(options: {
   /** Put before each path, after its leading `./` is gone. */
   readonly prefix: string;

@@ -57,6 +57,7 @@ function jsonResults(
   return { ok: true, results: list(at).flatMap((entry) => (isObject(entry) ? pick(entry) : [])) };
 }
 
+/** `format=json` of a SearXNG instance. */
 export function parseSearxng(body: string): SearchResults {
   const found = jsonResults(body, "searxng", ["results"], (entry) => result(entry.title, entry.url, entry.content));
   if (!found.ok || found.results.length > 0) return found;
@@ -67,10 +68,12 @@ export function parseSearxng(body: string): SearchResults {
     : { ok: false, message: `no engine of the searxng instance answered (${clean(silent.join(", "), 300)})` };
 }
 
+/** Brave's `web/search`. */
 export function parseBrave(body: string): SearchResults {
   return jsonResults(body, "brave", ["web", "results"], (entry) => result(entry.title, entry.url, entry.description));
 }
 
+/** Exa's `search`; its first highlight is the snippet. */
 export function parseExa(body: string): SearchResults {
   return jsonResults(body, "exa", ["results"], (entry) => {
     const highlight = list(entry.highlights)

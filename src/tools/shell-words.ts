@@ -21,6 +21,7 @@ const OPERATOR = /^(?:&&|\|\||;;&?|;&|\|&|<<<|<<-?|&>>?|>>|>&|<&|>\||<>|[;&|()<>
 /** Stand-ins inside a word for the three variables that can be followed; they cannot occur in a path that is accepted. */
 const FOLLOWED = /^\$(?:\{(HOME|PWD|OLDPWD)\}|(HOME|PWD|OLDPWD)(?![A-Za-z0-9_]))/;
 
+/** What stands in a word's text for a variable that the caller may know. */
 export function markOf(variable: string): string {
   return `\0${variable}\0`;
 }

@@ -27,6 +27,7 @@ export async function resolveTarget(input: string, context: ToolContext): Promis
   return { ...resolved, respelled: resolved.respelled === true };
 }
 
+/** The touched paths of a call that works on one file. */
 export function touch(target: Target, kind: "read" | "write"): readonly TouchedPath[] {
   return [{ path: target.path, kind }];
 }

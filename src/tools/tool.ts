@@ -72,6 +72,7 @@ export function failed(text: string, extra: Partial<ToolResult> = {}): ToolResul
   return { status: "failed", text, truncated: false, effects: [], touched: [], ...extra };
 }
 
+/** A result that says what was done, for a model. */
 export function succeeded(text: string, extra: Partial<ToolResult> = {}): ToolResult {
   return { status: "ok", text, truncated: false, effects: [], touched: [], ...extra };
 }
