@@ -14,7 +14,7 @@ import { configPaths } from "../config/homes.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { readSettingsFile } from "../config/settings-file.ts";
 import type { Plans } from "../mcp/plans.ts";
-import type { Elicit, McpServers, ServerStatus } from "../mcp/servers.ts";
+import type { McpServers, ServerStatus } from "../mcp/servers.ts";
 import type { Emit } from "../types/event.ts";
 import { version } from "./version.ts";
 
@@ -32,7 +32,6 @@ export type OutsideOptions = {
   readonly trustProject: boolean;
   /** Whether there may be a second turn, before which the configuration can have changed. */
   readonly watch: boolean;
-  readonly elicit?: Elicit;
   readonly emit: Emit;
 };
 
@@ -96,7 +95,7 @@ class Outside implements OutsideTools {
     const { emit } = this.#options;
     for (const diagnostic of plans.diagnostics) emit({ type: "diagnostic", diagnostic });
     if (this.#closed || !plans.listed.some((server) => server.plan)) return;
-    const { env, root, processes, credentials, elicit } = this.#options;
+    const { env, root, processes, credentials } = this.#options;
     const [{ openServers }, { storedLogin }] = await Promise.all([import("../mcp/servers.ts"), import("../mcp/held-login.ts")]);
     if (this.#closed) return;
     this.#servers = openServers(plans, {
@@ -105,7 +104,6 @@ class Outside implements OutsideTools {
       processes,
       inherit: env,
       startTimeoutMs: loaded.config.mcp.startTimeoutMs,
-      ...(elicit && { elicit }),
       authOf: (plan) => storedLogin(plan, credentials),
       // A server's own words may be in it.
       diagnose: (diagnostic) =>

@@ -41,8 +41,8 @@ export async function loginTo(context: CommandContext, name: string): Promise<Ex
   };
   try {
     const session = await logIn(request);
-    const { tools } = await session.use((connection) => connection.listTools(signal));
-    await session.close();
+    // An open stream would keep the program from ending.
+    const { tools } = await session.use((connection) => connection.listTools(signal)).finally(() => session.close());
     if (!session.asked) stdout.line(`${visible(name)} asked for no login; it has ${tools.length} tools`);
     else {
       const source = await place.credentials.source(loginName(name), null);

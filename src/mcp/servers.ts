@@ -3,7 +3,6 @@
  * Loads nothing of the protocol itself. Refuses: reading configuration.
  */
 import { sayDuration } from "../base/text.ts";
-import type { Elicit } from "./connection.ts";
 import type { HeldLogin } from "./held-login.ts";
 import type { Plans, ServerPlan } from "./plans.ts";
 import { Server, type ServerOptions, type ServerState } from "./server.ts";
@@ -40,8 +39,6 @@ export interface McpServers {
   update(plans: Plans): Promise<void>;
   close(): Promise<void>;
 }
-
-export type { Elicit, Plans, ServerPlan };
 
 function plansOf(plans: Plans): Map<string, ServerPlan> {
   return new Map(plans.listed.flatMap((server) => (server.plan ? [[server.name, server.plan] as const] : [])));
