@@ -1,7 +1,7 @@
 /** Records of a session → the updates that show it again to an editor that loads it. Refuses: running anything. */
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
 import type { StoredRecord } from "../session/records.ts";
-import { kindOf, locationsOf, titleOf } from "./tool-calls.ts";
+import { startedCall } from "./tool-calls.ts";
 
 function chunk(
   sessionUpdate: "user_message_chunk" | "agent_message_chunk" | "agent_thought_chunk",
@@ -24,16 +24,7 @@ export function updateOfRecord(record: StoredRecord, root: string): SessionUpdat
     case "reasoning_finished":
       return chunk("agent_thought_chunk", record.seq, record.text);
     case "tool_started":
-      return {
-        sessionUpdate: "tool_call",
-        toolCallId: record.call_id,
-        title: titleOf(record.name, record.arguments),
-        name: record.name,
-        kind: kindOf(record.name),
-        status: "in_progress",
-        locations: locationsOf(record.name, record.arguments, root),
-        rawInput: record.arguments,
-      };
+      return startedCall(record.call_id, record.name, record.arguments, root);
     case "tool_finished":
       return {
         sessionUpdate: "tool_call_update",

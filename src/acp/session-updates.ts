@@ -4,7 +4,7 @@
  */
 import type { SessionUpdate, ToolCallContent } from "@agentclientprotocol/sdk";
 import type { RunEvent } from "../types/event.ts";
-import { kindOf, locationsOf, titleOf } from "./tool-calls.ts";
+import { startedCall } from "./tool-calls.ts";
 
 /** A change of one file, as far as it can be shown. `oldText` null: the file is new. */
 export type FileDiff = { readonly path: string; readonly oldText: string | null; readonly newText: string };
@@ -53,18 +53,7 @@ export function createUpdates(context: UpdateContext): (event: RunEvent) => Sess
         // What was shown cannot be taken back: the reader is told that it does not count.
         return streamed ? [chunk("agent_message_chunk", `\n\n[${event.message}; the answer starts again]\n\n`)] : [];
       case "tool_started":
-        return [
-          {
-            sessionUpdate: "tool_call",
-            toolCallId: event.callId,
-            title: titleOf(event.name, event.arguments),
-            name: event.name,
-            kind: kindOf(event.name),
-            status: "in_progress",
-            locations: locationsOf(event.name, event.arguments, context.root),
-            rawInput: event.arguments,
-          },
-        ];
+        return [startedCall(event.callId, event.name, event.arguments, context.root)];
       case "tool_finished":
         return [
           {

@@ -1,6 +1,6 @@
 /** How a thndrs tool call looks in an editor: title, kind, places. Refuses: results. */
 import { join } from "node:path";
-import type { ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
+import type { SessionUpdate, ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
 import { count, field, filled, list, text } from "../base/json.ts";
 import { cutChars } from "../base/text.ts";
 
@@ -87,4 +87,18 @@ export function titleOf(name: string, input: Arguments): string {
     }
   };
   return cutChars(said().replace(/\s+/g, " ").trim(), TITLE_CHARS);
+}
+
+/** A call that has begun, as an editor is told of it. @param root real path of the workspace */
+export function startedCall(id: string, name: string, input: Arguments, root: string): SessionUpdate {
+  return {
+    sessionUpdate: "tool_call",
+    toolCallId: id,
+    title: titleOf(name, input),
+    name,
+    kind: kindOf(name),
+    status: "in_progress",
+    locations: locationsOf(name, input, root),
+    rawInput: input,
+  };
 }

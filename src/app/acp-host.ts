@@ -40,6 +40,21 @@ type TerminalRequest = {
   readonly outputByteLimit?: number | null;
 };
 
+type Demand = (name: string, effect: EffectKind, input: Readonly<Record<string, unknown>>) => Promise<ActivePrompt>;
+
+/** The way to everything with an effect. @throws RequestError where the tool it stands for would not run. */
+function createGate({ offers, permit }: HostParts, active: () => ActivePrompt | undefined): Demand {
+  return async (name, effect, input) => {
+    const now = active();
+    if (!now || now.signal.aborted) throw refuse("no turn is running");
+    if (!offers(effect)) throw refuse("not allowed here: this session is read-only");
+    const answer = await permit(name, effect, input, now.signal);
+    if (!answer.allowed) throw refuse(answer.reason);
+    if (now.signal.aborted) throw refuse("the turn was cancelled");
+    return now;
+  };
+}
+
 /** The handlers of everything but updates. @param active the prompt that runs, if any */
 export function createAcpHost(
   parts: HostParts,
@@ -52,16 +67,7 @@ export function createAcpHost(
     return now && { ...now, emit };
   }, parts.decide);
 
-  /** @throws RequestError where the tool it stands for would not run. */
-  async function demand(name: string, effect: EffectKind, input: Readonly<Record<string, unknown>>): Promise<ActivePrompt> {
-    const now = active();
-    if (!now || now.signal.aborted) throw refuse("no turn is running");
-    if (!parts.offers(effect)) throw refuse("not allowed here: this session is read-only");
-    const permit = await parts.permit(name, effect, input, now.signal);
-    if (!permit.allowed) throw refuse(permit.reason);
-    if (now.signal.aborted) throw refuse("the turn was cancelled");
-    return now;
-  }
+  const demand = createGate(parts, active);
 
   async function createTerminal(params: TerminalRequest): Promise<{ terminalId: string }> {
     const place = await provePlace(workspace, params.cwd ?? workspace.cwd);
