@@ -6,19 +6,19 @@ import { cutChars } from "../base/text.ts";
 
 const TITLE_CHARS = 160;
 
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  find_files: "search",
-  list_searchable_files: "search",
-  search_text: "search",
-  read_file_range: "read",
-  create_file: "edit",
-  replace_range: "edit",
-  write_patch: "edit",
-  run_shell: "execute",
-  background_process: "execute",
-  web_search: "fetch",
-  read_url: "fetch",
-};
+const KINDS: ReadonlyMap<string, ToolKind> = new Map([
+  ["find_files", "search"],
+  ["list_searchable_files", "search"],
+  ["search_text", "search"],
+  ["read_file_range", "read"],
+  ["create_file", "edit"],
+  ["replace_range", "edit"],
+  ["write_patch", "edit"],
+  ["run_shell", "execute"],
+  ["background_process", "execute"],
+  ["web_search", "fetch"],
+  ["read_url", "fetch"],
+] as const);
 
 /** Names that calls of an external agent have: its own kinds. */
 const AGENT_KINDS: readonly ToolKind[] = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch"];
@@ -26,7 +26,7 @@ const AGENT_KINDS: readonly ToolKind[] = ["read", "edit", "delete", "move", "sea
 type Arguments = Readonly<Record<string, unknown>>;
 
 export function kindOf(name: string): ToolKind {
-  return KINDS[name] ?? AGENT_KINDS.find((kind) => kind === name) ?? "other";
+  return KINDS.get(name) ?? AGENT_KINDS.find((kind) => kind === name) ?? "other";
 }
 
 /** Paths a call names, from the workspace root, each once. */

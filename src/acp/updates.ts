@@ -244,10 +244,10 @@ export class AgentUpdates {
   }
 
   #showPlan(entries: readonly unknown[]): void {
-    const marks: Readonly<Record<string, string>> = { completed: "done", in_progress: "now" };
     const steps = entries.slice(0, 50).map((entry) => {
-      const mark = marks[text(field(entry, "status")) ?? ""];
-      return `${cutChars(text(field(entry, "content")) ?? "", TITLE_CHARS)}${mark === undefined ? "" : ` (${mark})`}`;
+      const status = field(entry, "status");
+      const mark = status === "completed" ? " (done)" : status === "in_progress" ? " (now)" : "";
+      return `${cutChars(text(field(entry, "content")) ?? "", TITLE_CHARS)}${mark}`;
     });
     const plan = steps.join("; ");
     if (plan === "" || plan === this.#plan) return;

@@ -151,6 +151,11 @@ test("a terminal keeps the end of its output, whole characters, within its limit
   await processes.reapAll();
 });
 
+test("names that objects have by birth are names like any other", () => {
+  for (const name of ["constructor", "__proto__", "toString"]) expect(kindOf(name)).toBe("other");
+  expect(kindOf("run_shell")).toBe("execute");
+});
+
 test("titles say in one line what a call does", () => {
   const cases: [string, Record<string, unknown>, string][] = [
     ["run_shell", { argv: ["git", "commit", "-m", "two words\n"] }, 'Run git commit -m "two words\\n"'],
