@@ -4,6 +4,7 @@
  */
 import type { AskApproval } from "../app/permit.ts";
 import { type Allowance, type Approvals, allowanceFor, describeAllowance } from "./approvals.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import type { Question } from "./picker.ts";
 import { visible } from "./sanitize.ts";
 
@@ -22,10 +23,21 @@ function limited(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()}… (${text.length} characters in all)`;
 }
 
+/** A call without a command: its arguments; an outside agent's own title for it stands first (app/external-agent.ts). */
+function describeInput(name: string, input: Readonly<Record<string, unknown>>): string {
+  const { action, kind, input: raw, ...rest } = input;
+  const titled = typeof action === "string" && typeof kind === "string" && Object.keys(rest).length === 0;
+  const shown = limited(visible(JSON.stringify(titled ? raw : input) ?? ""), 2000);
+  if (!titled) return `${visible(name)} ${shown}`;
+  const title = limited(visible(action), 500);
+  const lead = name.endsWith(` ${action}`) ? visible(name) : `${visible(name)}: ${title}`;
+  return shown === "" || shown === "{}" ? lead : `${lead}  (input ${shown})`;
+}
+
 /** Everything that would run, complete: a question must not hide what it asks for. */
 function describeCall(name: string, input: Readonly<Record<string, unknown>>): string {
   const { argv, cwd, background } = input;
-  if (!Array.isArray(argv)) return `${name} ${limited(visible(JSON.stringify(input)), 2000)}`;
+  if (!Array.isArray(argv)) return describeInput(name, input);
   const words = argv.map((word) => {
     const text = visible(String(word));
     return /^[\w./:=@%+,-]+$/.test(text) ? text : JSON.stringify(text);
@@ -56,7 +68,7 @@ function questionFor(
 
 /** The function that `openRuntime` asks. */
 export function createAsker(options: AskerOptions): AskApproval {
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = oneAtATime();
   const ask: AskApproval = async (name, input, _, signal) => {
     if (signal.aborted) return { allowed: false, reason: "Cancelled." };
     if (options.approvals().allows(name, input)) return { allowed: true };
@@ -74,9 +86,5 @@ export function createAsker(options: AskerOptions): AskApproval {
     }
     return { allowed: true };
   };
-  return (name, input, entry, signal) => {
-    const turn = last.then(() => ask(name, input, entry, signal));
-    last = turn.catch(() => undefined);
-    return turn;
-  };
+  return (name, input, entry, signal) => inTurn(() => ask(name, input, entry, signal));
 }

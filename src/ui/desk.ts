@@ -112,13 +112,20 @@ export class Desk {
     this.#unsubscribe = opened.runtime.subscribe((event) => this.#event(event));
   }
 
+  #roomLeft(): number | undefined {
+    const { controls } = this.opened;
+    // An outside agent keeps a context of its own: nothing is known of it.
+    if (controls.provider === "acp") return undefined;
+    const { used, available } = controls.windowUse();
+    return Math.max(0, 1 - used / Math.max(1, available));
+  }
+
   #event(event: RunEvent): void {
     // What was said before the startup display is part of it.
     if (event.type === "diagnostic" && !this.#introduced) return;
     this.#options.transcript.event(event);
     if (event.type === "request_started" || event.type === "usage" || event.type === "turn_finished") {
-      const { used, available } = this.opened.controls.windowUse();
-      this.contextLeft = Math.max(0, 1 - used / Math.max(1, available));
+      this.contextLeft = this.#roomLeft();
     }
     this.#options.onChange();
   }

@@ -4,6 +4,7 @@
  */
 import type { Keyboard } from "./keyboard.ts";
 import type { LiveTerminal } from "./live.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import type { OutputStream } from "./output.ts";
 import { askOnTerminal, numberedAnswer, type Question, questionLines } from "./picker.ts";
 
@@ -18,9 +19,12 @@ export type LendingOptions = {
 
 export class Lending {
   readonly #options: LendingOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #borrowers = oneAtATime();
+  /** Apart from the borrowers: a numbered question borrows nothing, and Ctrl+Z works beside it. */
+  readonly #questions = oneAtATime();
   #answer: ((typed: string | undefined) => void) | undefined;
-  #over = false;
+  /** The program leaves: what is being asked is taken back, nothing is asked any more. */
+  readonly #leaving = new AbortController();
 
   constructor(options: LendingOptions) {
     this.#options = options;
@@ -48,24 +52,27 @@ export class Lending {
     return this.#alone(() => this.#options.keyboard().suspend());
   }
 
-  /** Undefined when the person gave up. */
+  /** Undefined when the person gave up, the question's signal came, or the program leaves. */
   pick<T>(question: Question<T>): Promise<T | undefined> {
-    if (this.#over) return Promise.resolve(undefined);
     const { plain, stream } = this.#options;
-    return plain ? this.#pickByNumber(question) : this.lend(() => askOnTerminal(question, stream));
+    const own = this.#leaving.signal;
+    const signal = question.signal ? AbortSignal.any([own, question.signal]) : own;
+    const asked = { ...question, signal };
+    return this.#questions(async () => {
+      if (signal.aborted) return undefined;
+      return plain ? this.#pickByNumber(asked) : this.lend(() => askOnTerminal(asked, stream));
+    });
   }
 
-  /** The program leaves: nothing is asked any more. */
   end(): void {
-    this.#over = true;
-    this.#answer?.(undefined);
+    this.#leaving.abort();
   }
 
-  #pickByNumber<T>(question: Question<T>): Promise<T | undefined> {
+  #pickByNumber<T>(question: Question<T> & { readonly signal: AbortSignal }): Promise<T | undefined> {
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
     const giveUp = (): void => this.#answer?.(undefined);
     this.#options.say(questionLines(question));
-    question.signal?.addEventListener("abort", giveUp, { once: true });
+    question.signal.addEventListener("abort", giveUp, { once: true });
     this.#answer = (typed) => {
       // Something else was being typed when the question came: it is neither yes nor no.
       if (typed !== undefined && numberedAnswer(question, typed) === undefined) {
@@ -73,7 +80,7 @@ export class Lending {
         return;
       }
       this.#answer = undefined;
-      question.signal?.removeEventListener("abort", giveUp);
+      question.signal.removeEventListener("abort", giveUp);
       resolve(typed === undefined ? undefined : numberedAnswer(question, typed));
       this.#options.live.refresh();
     };
@@ -83,7 +90,7 @@ export class Lending {
 
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const { live } = this.#options;
-    const turn = this.#last.then(async () => {
+    return this.#borrowers(async () => {
       await live.hold();
       try {
         return await work();
@@ -91,7 +98,5 @@ export class Lending {
         live.release();
       }
     });
-    this.#last = turn.catch(() => undefined);
-    return turn;
   }
 }

@@ -99,7 +99,11 @@ export class Repl {
       onChange: () => this.#live.refresh(),
     });
     this.#arming = new QuitArming(() => this.#live.refresh());
-    this.#typing = new Typing(monotonicClock, () => this.#live.refresh());
+    this.#typing = new Typing(
+      monotonicClock,
+      () => this.#keyboard.pasting,
+      () => this.#live.refresh(),
+    );
     this.#lending = new Lending({
       keyboard: () => this.#keyboard,
       live: this.#live,

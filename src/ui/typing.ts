@@ -8,10 +8,13 @@ export class Typing {
   readonly #clock: Clock;
   readonly #onChange: () => void;
   #last = Number.NEGATIVE_INFINITY;
+  readonly #pasting: () => boolean;
   #waiting = 0;
 
-  constructor(clock: Clock, onChange: () => void) {
+  /** @param pasting a paste has begun: however slowly it comes, it is typing until it ends */
+  constructor(clock: Clock, pasting: () => boolean, onChange: () => void) {
     this.#clock = clock;
+    this.#pasting = pasting;
     this.#onChange = onChange;
   }
 
@@ -29,14 +32,26 @@ export class Typing {
     this.#waiting += 1;
     this.#onChange();
     try {
-      for (;;) {
+      while (!signal?.aborted) {
+        if (this.#pasting()) this.note();
         const left = this.#last + QUIET_MS - this.#clock.now();
-        if (left <= 0 || signal?.aborted) return;
-        await this.#clock.sleep(left);
+        if (left <= 0) return;
+        await this.#quiet(left, signal);
       }
     } finally {
       this.#waiting -= 1;
       this.#onChange();
     }
+  }
+
+  #quiet(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(ms, resolve);
+    const stop = (): void => resolve();
+    signal?.addEventListener("abort", stop, { once: true });
+    return promise.finally(() => {
+      cancel();
+      signal?.removeEventListener("abort", stop);
+    });
   }
 }
