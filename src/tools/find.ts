@@ -114,7 +114,7 @@ function report(
     ...sayStop(outcome.end, total > 0),
     ...sayProblems(outcome, "listed"),
   ];
-  const truncated = overLimit || kept < paths.length || outcome.end === "timeout";
+  const truncated = overLimit || kept < paths.length || outcome.end === "timeout" || outcome.endedEarly !== undefined;
   const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && total === 0 ? "failed" : "ok";
   return succeeded([text, ...notes].filter((part) => part !== "").join("\n"), { status, truncated });
 }

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
 import { IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
-import { runProcess } from "../base/process.ts";
+import { type ProcessEnd, runProcess } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
@@ -37,6 +37,8 @@ export type ListOutcome = {
   /** Directories that could not be read, and what the first one's problem was. */
   readonly unreadable: number;
   readonly firstProblem?: string;
+  /** The engine died in the middle: there may be more than it listed. */
+  readonly endedEarly?: string;
 };
 
 /** Takes paths relative to the root, in no order. */
@@ -97,7 +99,8 @@ async function listWith(
   // rg says 1 when there is no file to list.
   const failed = reason === "complete" && end.exitCode !== 0 && !(engine === "rg" && end.exitCode === 1);
   if (failed && splitter.count() === 0 && !problems.onlyAccess()) return undefined;
-  return { engine, end: reason, ...problems.result() };
+  const { unreadable, ...first } = problems.result();
+  return { engine, end: reason, unreadable, ...first, ...(failed && unreadable === 0 ? sayEarlyEnd(engine, end) : {}) };
 }
 
 function keep(path: string, request: ListRequest): boolean {
@@ -200,6 +203,11 @@ export function createPathSplitter(prefix: string, take: TakePaths): { push(chun
     },
     count: () => count,
   };
+}
+
+/** For an engine that ended without a word on why. */
+export function sayEarlyEnd(engine: "fd" | "rg" | "find", end: ProcessEnd): { readonly endedEarly: string } {
+  return { endedEarly: `${engine} ended early (${end.signal ?? `exit ${end.exitCode}`})` };
 }
 
 /** Counts the complaints of an engine, one per line, and remembers the first. */

@@ -62,6 +62,8 @@ export type SearchOutcome =
       readonly exact: boolean;
       readonly unreadable: number;
       readonly firstProblem?: string;
+      /** The engine died in the middle: there may be more than it found. */
+      readonly endedEarly?: string;
     }
   | { readonly ok: false; readonly message: string };
 

@@ -28,9 +28,10 @@ export function sayStop(end: "complete" | "limit" | "timeout" | "cancelled", has
 
 /** S04: a partial result says so, also when it is empty. */
 export function sayProblems(
-  outcome: { readonly unreadable: number; readonly firstProblem?: string },
+  outcome: { readonly unreadable: number; readonly firstProblem?: string; readonly endedEarly?: string },
   verb: "searched" | "listed",
 ): string[] {
+  if (outcome.endedEarly !== undefined) return [`[incomplete: ${outcome.endedEarly}; repeat the call]`];
   if (outcome.unreadable === 0) return [];
   const first = outcome.firstProblem === undefined ? "" : `: ${pathText(outcome.firstProblem.replace(/^\.\//, ""))}`;
   const more = outcome.unreadable > 1 ? " and others" : "";

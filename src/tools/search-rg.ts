@@ -8,7 +8,7 @@ import { parentOf } from "../base/ignore-rules.ts";
 import { type ProcessOutcome, runProcess } from "../base/process.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
-import { baseIsIgnored, createProblemCounter, ignoreFlags } from "./listing.ts";
+import { baseIsIgnored, createProblemCounter, ignoreFlags, sayEarlyEnd } from "./listing.ts";
 import { createMatchCollector, type MatchCollector, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { readFarLines } from "./rg-far-lines.ts";
 import { createFileReader, type RgFile } from "./rg-files.ts";
@@ -100,6 +100,7 @@ async function concludeRun(
   }
   const files = await readFarLines(request.root, collector.result());
   const more = total > request.limit;
+  const early = end.started && !end.stopped && !cancelled && !timedOut && !run.sawSummary ? sayEarlyEnd("rg", end) : {};
   return {
     ok: true,
     engine: "rg",
@@ -108,6 +109,7 @@ async function concludeRun(
     total,
     exact: run.sawSummary && collector.exact(),
     ...problems.result(),
+    ...early,
   };
 }
 

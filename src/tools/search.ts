@@ -101,7 +101,8 @@ function report(outcome: SearchOutcome, request: SearchRequest, hasRg: boolean):
     ...sayProblems(outcome, "searched"),
     ...(outcome.engine === "built-in" ? [sayBuiltIn(hasRg)] : []),
   ];
-  const truncated = outcome.end === "limit" || outcome.end === "timeout" || shown < available;
+  const cutShort = outcome.end === "limit" || outcome.end === "timeout" || outcome.endedEarly !== undefined;
+  const truncated = cutShort || shown < available;
   const whole = [text, ...notes].filter((part) => part !== "").join("\n");
   const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && available === 0 ? "failed" : "ok";
   return succeeded(whole, { status, truncated });

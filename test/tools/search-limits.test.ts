@@ -1,11 +1,11 @@
 /** Time-outs and cancellation of searches, and line numbers shared with read_file_range. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listFiles } from "../../src/tools/listing.ts";
 import { readFileRange } from "../../src/tools/read.ts";
-import { sayStop } from "../../src/tools/result-text.ts";
+import { sayProblems, sayStop } from "../../src/tools/result-text.ts";
 import { searchFiles } from "../../src/tools/search.ts";
 import { runningWith } from "../support/processes.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
@@ -92,4 +92,28 @@ test("a line number from search_text is the same line in read_file_range", async
       expect(read.text).toContain(`\n${number}: ${shown}`);
     }
   }
+});
+
+test("an engine that is killed in the middle does not pass for one that has seen everything", async () => {
+  const records = [
+    '{"type":"begin","data":{"path":{"text":"./a.ts"}}}',
+    '{"type":"match","data":{"path":{"text":"./a.ts"},"lines":{"text":"needle\\n"},"line_number":1,"submatches":[{"start":0,"end":6}]}}',
+    '{"type":"end","data":{"path":{"text":"./a.ts"},"binary_offset":null}}',
+  ];
+  await using bin = await tempDir({
+    rg: `#!/bin/sh\ncat <<'X'\n${records.join("\n")}\nX\nkill -9 $$\n`,
+    fd: "#!/bin/sh\nprintf './a.ts\\0'\nkill -9 $$\n",
+  });
+  chmodSync(bin.at("rg"), 0o755);
+  chmodSync(bin.at("fd"), 0o755);
+  const found = await searchFiles(searchRequest("needle", never), bin.at("rg"));
+  expect(found).toMatchObject({ ok: true, total: 1, exact: false, endedEarly: "rg ended early (SIGKILL)" });
+  if (!found.ok) throw new Error(found.message);
+  expect(sayProblems(found, "searched")).toEqual(["[incomplete: rg ended early (SIGKILL); repeat the call]"]);
+
+  const listed: string[] = [];
+  const request = { root: place.at("ws"), base: "", includeHidden: false, includeIgnored: true, signal: never };
+  const engines = { fd: bin.at("fd"), rg: undefined, find: undefined };
+  const outcome = await listFiles(engines, ["fd"], request, (paths) => listed.push(...paths));
+  expect([listed, outcome.endedEarly]).toEqual([["a.ts"], "fd ended early (SIGKILL)"]);
 });
