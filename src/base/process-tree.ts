@@ -1,8 +1,8 @@
 /**
  * Finds and ends all descendants of a command, also those that left its process group or session (H03). On Linux by
- * session, group, ancestry and a marker in the environment; elsewhere by process group only.
- * Refuses: starting anything. Not found: a process that cleared its environment, opened a session of its own and whose
- * parents had all exited before we looked.
+ * session, group, ancestry and a marker in the environment; elsewhere by process group only. A process that cleared its
+ * environment, opened a session of its own and whose parents are gone hangs below us where orphans are adopted: the whole
+ * run's tree holds it, one command's does not. Refuses: starting anything.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
@@ -19,6 +19,8 @@ export type Tree = {
   readonly roots: readonly Root[];
   /** Text in the environment of every descendant; "" to look at groups only. */
   readonly marker: string;
+  /** Whether orphans that this process adopted belong to it. */
+  readonly adopted?: boolean;
 };
 
 type Member = { readonly pid: number; readonly group: number; readonly stopped: boolean };
@@ -55,7 +57,8 @@ function scan(tree: Tree): Scan {
   let undecided = false;
   for (const row of rows) {
     if (row.pid === self) continue;
-    const related = roots.has(row.pid) || roots.has(row.session) || roots.has(row.group);
+    const adopted = tree.adopted === true && row.parent === self;
+    const related = adopted || roots.has(row.pid) || roots.has(row.session) || roots.has(row.group);
     const marked = !related && tree.marker !== "" && row.started >= born && hasMarker(row, tree.marker, boot);
     if (related || marked === true) found.add(row.pid);
     // A member without living parents in the tree hangs below us or whoever adopts orphans.
@@ -63,6 +66,11 @@ function scan(tree: Tree): Scan {
   }
   addDescendants(found, rows, self);
   return { members: rows.filter((row) => found.has(row.pid) && !row.zombie), undecided };
+}
+
+/** Adopted orphans that are over and wait for their parent, us, to take notice; `own` are children somebody else waits for. */
+export function deadOrphans(own: ReadonlySet<number>): readonly number[] {
+  return readRows().flatMap((row) => (row.zombie && row.parent === process.pid && !own.has(row.pid) ? [row.pid] : []));
 }
 
 function forebearsOf(self: number, rows: readonly ProcessStat[]): ReadonlySet<number> {
@@ -160,13 +168,22 @@ function isLinux(): boolean {
 function readRows(): ProcessStat[] {
   if (!isLinux()) return [];
   const rows: ProcessStat[] = [];
-  for (const name of readdirSync("/proc")) {
+  for (const name of processNames()) {
     const first = name.charCodeAt(0);
     if (first < 0x31 || first > 0x39) continue;
     const row = processStat(Number(name));
     if (row) rows.push(row);
   }
   return rows;
+}
+
+/** None when `/proc` cannot be read (no descriptor left, say): groups are then all there is, and ending them must still work. */
+function processNames(): readonly string[] {
+  try {
+    return readdirSync("/proc");
+  } catch {
+    return [];
+  }
 }
 
 /** An empty environment of a process this young may only mean that it is in the middle of its exec. */
