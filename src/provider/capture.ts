@@ -28,8 +28,8 @@ async function keepBody(stream: ReadableStream<Uint8Array>): Promise<string> {
   let bytes = 0;
   try {
     for await (const chunk of stream) {
+      if (bytes < KEEP_BYTES) text += decoder.decode(chunk.subarray(0, KEEP_BYTES - bytes), { stream: true });
       bytes += chunk.length;
-      if (bytes <= KEEP_BYTES) text += decoder.decode(chunk, { stream: true });
     }
   } catch (error) {
     return `${text}\n[cut off: ${error instanceof Error ? error.message : String(error)}]`;
