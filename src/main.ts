@@ -94,7 +94,7 @@ async function open({ parsed, env, output, controller, elapsed, adopt }: Start):
   }
   const cwd = workingDirectory(flags.cwd);
   const { createProcessOwner } = await import("./base/process.ts");
-  const processes = createProcessOwner();
+  const processes = createProcessOwner({ adopts: true });
   adopt(processes);
   listenToSignals(processes, controller);
   try {

@@ -6,8 +6,8 @@
 import { closeSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
-import { loadPipes, type OpenPipe, type Pipe } from "./pipe.ts";
-import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
+import { type Kernel, loadKernel, type OpenPipe, type Pipe } from "./pipe.ts";
+import { deadOrphans, endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { randomHex } from "./random.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
 import { createEnder } from "./tree-ender.ts";
@@ -100,26 +100,54 @@ const LATE_HELD_MS = 30;
 const LATE_FREE_MS = 1000;
 type Entry = { readonly root: Root; readonly process: RunningProcess };
 
+export type OwnerOptions = {
+  readonly clock?: Clock;
+  readonly platform?: NodeJS.Platform;
+  /** Every child of this process is this owner's: orphans are adopted and ended with the rest. For the program itself. */
+  readonly adopts?: boolean;
+};
+
+/** So many commands may leave their adopted dead in the process table before they are looked for. */
+const BURY_EVERY = 32;
+
 /** Made once per run by app/; tests make their own. */
-export function createProcessOwner(options: { readonly clock?: Clock; readonly platform?: NodeJS.Platform } = {}): ProcessOwner {
+export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
   const clock = options.clock ?? monotonicClock;
   const id = randomHex(8);
   const entries = new Set<Entry>();
-  let pipes: Promise<OpenPipe> | undefined;
+  const adopts = options.adopts === true;
+  let kernel: Promise<Kernel> | undefined;
   let count = 0;
   let everTracked = false;
 
-  const wholeTree = (): Tree => ({ roots: [...entries].map((entry) => entry.root), marker: everTracked ? `${id}.` : "" });
+  const wholeTree = (): Tree => ({
+    roots: [...entries].map((entry) => entry.root),
+    marker: everTracked ? `${id}.` : "",
+    adopted: adopts && everTracked,
+  });
+  const load = async (): Promise<Kernel> => {
+    const loaded = await loadKernel(options.platform ?? process.platform);
+    if (adopts) loaded.adoptOrphans();
+    return loaded;
+  };
+  let dead: ReadonlySet<number> = new Set();
+  // Only who was dead the last time already: a child of ours that has just exited is the runtime's to notice.
+  const bury = ({ bury: take }: Kernel): void => {
+    const now = deadOrphans(new Set([...entries].map((entry) => entry.root.pid)));
+    for (const pid of now) if (dead.has(pid)) take(pid);
+    dead = new Set(now);
+  };
 
   return {
     async start(request) {
       const tracked = request.descendants !== "none";
-      if (tracked) pipes ??= loadPipes(options.platform ?? process.platform);
+      if (tracked) kernel ??= load();
       // Programs we know do not open their output again; the runtime's own pipes cost nothing to prepare.
-      const openPipe = tracked && pipes ? await pipes : () => undefined;
+      const openPipe = tracked && kernel ? (await kernel).openPipe : () => undefined;
       if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
       const marker = tracked ? `${id}.${++count};` : "";
       everTracked ||= tracked;
+      if (adopts && kernel && count > 0 && count % BURY_EVERY === 0) bury(await kernel);
       const spawned = spawn(request, marker, openPipe);
       if (!spawned.ok) return spawned;
       const root: Root = { pid: spawned.child.pid, exited: false };
