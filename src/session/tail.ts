@@ -1,6 +1,6 @@
 /** Looks at the end of a session file without reading the rest: is the last line torn, what is the highest seq. */
 import { fstatSync, readSync } from "node:fs";
-import { parseLine } from "./lines.ts";
+import { LineSplitter, parseLine } from "./lines.ts";
 
 type Tail = {
   /** The last byte is not a newline. */
@@ -12,19 +12,40 @@ type Tail = {
 /** A hand-made number near the end of what a number can hold must not use up the ones after it. */
 const SEQ_LIMIT = 2 ** 48;
 const FIRST_WINDOW = 1024 * 1024;
+/** The largest stretch that is held at once, and the longest record (as for readers). */
+const LAST_WINDOW = 64 * 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * Reads backwards in growing windows until one holds a valid record, so a file of any size costs about a megabyte.
- * A file up to that size is read whole.
+ * A file up to that size is read whole; one whose end is damaged for longer than any record is gone through from its beginning.
  */
 export function examineTail(fd: number): Tail {
   const size = fstatSync(fd).size;
   if (size === 0) return { torn: false, highestSeq: -1 };
-  for (let window = FIRST_WINDOW; ; window *= 8) {
-    const bytes = readAt(fd, Math.max(0, size - window), Math.min(window, size));
-    const highestSeq = highestSeqIn(bytes);
-    if (highestSeq >= 0 || window >= size) return { torn: bytes.at(-1) !== 10, highestSeq };
+  const torn = readAt(fd, size - 1, 1).at(0) !== 10;
+  for (let window = FIRST_WINDOW; window <= LAST_WINDOW; window *= 8) {
+    const highestSeq = highestSeqIn(readAt(fd, Math.max(0, size - window), Math.min(window, size)));
+    if (highestSeq >= 0 || window >= size) return { torn, highestSeq };
   }
+  return { torn, highestSeq: highestSeqOf(fd) };
+}
+
+/** Of the whole file, one line at a time. */
+function highestSeqOf(fd: number): number {
+  const splitter = new LineSplitter(LAST_WINDOW);
+  let highest = -1;
+  const look = (line: Buffer): void => {
+    highest = Math.max(highest, seqOfLine(line));
+  };
+  for (let position = 0; ; ) {
+    const chunk = readAt(fd, position, CHUNK_BYTES);
+    if (chunk.length === 0) break;
+    splitter.push(chunk, look);
+    position += chunk.length;
+  }
+  splitter.finish(look);
+  return highest;
 }
 
 /** Reads up to `length` bytes at `position`; fewer only at the end of the file. */

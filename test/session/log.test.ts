@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSessionId, openSessionLog, type SessionLog } from "../../src/session/log.ts";
 import { newTally, readRecords } from "../../src/session/read.ts";
@@ -110,6 +110,15 @@ test("a seq at the end of what numbers can hold does not make later records unre
   log.close();
   const read = (await Array.fromAsync(readRecords(log.path, newTally()))).flat();
   expect(read.map((one) => one.record.seq)).toEqual([4, 5, Number.MAX_SAFE_INTEGER]);
+});
+
+test("the highest seq is found behind a hole longer than any record, which is never held whole", async () => {
+  const id = "session-20260101-000000-aaaa";
+  await using temp = await tempDir({ [`sessions/${id}.jsonl`]: `${line(0, SAMPLES.session_meta)}\n${line(7, SAMPLES.user)}\n` });
+  truncateSync(temp.at(`sessions/${id}.jsonl`), 100 * 1024 * 1024);
+  const log = await open(temp.at("sessions"), { id, resume: true });
+  expect(log.lastSeq).toBe(7);
+  log.close();
 });
 
 test("the highest seq is found behind a tail of damaged lines", async () => {
