@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { looksSecret } from "../base/child-env.ts";
 import { UserError } from "../base/user-error.ts";
+import { variablePrefix } from "../base/variable-name.ts";
 import type { Environment } from "./env.ts";
 import { updatePrivateFile } from "./private-file.ts";
 import { type FileRead, readSettingsFile } from "./settings-file.ts";
@@ -67,7 +68,7 @@ function isTelling(value: string): boolean {
 
 /** `my-corp` → `MY_CORP_API_KEY`. */
 export function keyVariable(name: string): string {
-  return `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_API_KEY`;
+  return `${variablePrefix(name)}_API_KEY`;
 }
 
 function storedIn(path: string, read: FileRead): StoredFile {

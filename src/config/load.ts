@@ -6,6 +6,7 @@ import { realpath } from "node:fs/promises";
 import { contentHash } from "../base/hash.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
+import { variablePrefix } from "../base/variable-name.ts";
 import type { Diagnostic } from "../types/event.ts";
 import { buildConfig, type Setting } from "./build.ts";
 import type { Environment } from "./env.ts";
@@ -159,7 +160,7 @@ function withoutOverruled(settings: readonly Setting[], env: Environment): reado
   for (const { path } of settings) {
     const [first, name, key] = path;
     if (first !== "providers" || name === undefined || key !== "base_url") continue;
-    if (env[`${name.toUpperCase().replaceAll("-", "_")}_BASE_URL`]) overruled.add(name);
+    if (env[`${variablePrefix(name)}_BASE_URL`]?.trim()) overruled.add(name);
   }
   return settings.filter(({ path }) => path[0] !== "providers" || !overruled.has(path[1] ?? ""));
 }

@@ -3,11 +3,11 @@
  * fetches for models (house rule 8). Refuses: retries (retry.ts), wire formats.
  */
 import { parseJson } from "../base/json.ts";
+import { variablePrefix } from "../base/variable-name.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
 import { usedIds } from "./call-ids.ts";
 import { failure, failureOfBody, failureOfError, failureOfStatus } from "./failure.ts";
-import { environmentName } from "./presets.ts";
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
 import { humanWait } from "./wait.ts";
@@ -96,7 +96,7 @@ function noUrl(settings: ProviderSettings): ProviderFailure {
       : `has a base URL that is no http(s) address (${settings.baseUrl.replace(/\/\/[^/@]*@/, "//")})`;
   return failure(
     "invalid_request",
-    `provider ${settings.name} ${what}; set ${environmentName(settings.name)}_BASE_URL or [providers.${settings.name}] base_url`,
+    `provider ${settings.name} ${what}; set ${variablePrefix(settings.name)}_BASE_URL or [providers.${settings.name}] base_url`,
   );
 }
 

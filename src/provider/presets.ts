@@ -2,6 +2,7 @@
  * The providers known by name, as data (loop-and-providers.md, Presets), and how settings and environment change them.
  * Refuses: reading the environment or files (it is handed both).
  */
+import { variablePrefix } from "../base/variable-name.ts";
 import type { WireName } from "../types/message.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 
@@ -48,11 +49,6 @@ type ProviderOverride = {
   readonly models?: readonly string[] | undefined;
 };
 
-/** The environment prefix of a provider: `my-proxy` → `MY_PROXY`. */
-export function environmentName(provider: string): string {
-  return provider.toUpperCase().replace(/[^A-Z0-9]/g, "_");
-}
-
 /**
  * Every preset and every configured provider. `<NAME>_BASE_URL` in `env` wins over configuration and preset.
  * A provider that is not a preset speaks chat unless its wire is given.
@@ -67,7 +63,7 @@ export function resolveProviders(
 
 function resolve(name: string, env: Readonly<Record<string, string | undefined>>, override: ProviderOverride): ProviderSettings {
   const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
-  const prefix = environmentName(name);
+  const prefix = variablePrefix(name);
   const baseUrl = env[`${prefix}_BASE_URL`]?.trim() || override.baseUrl || preset?.baseUrl;
   const local = preset?.keyless === true;
   const apiKeyEnv = override.apiKeyEnv ?? (local ? undefined : `${prefix}_API_KEY`);

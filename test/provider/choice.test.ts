@@ -1,8 +1,9 @@
 /** Presets, the default choice, what is known of models, and what endpoints list. */
 import { expect, test } from "bun:test";
+import { variablePrefix } from "../../src/base/variable-name.ts";
 import { listModels, probeLocal } from "../../src/provider/listing.ts";
 import { modelInfo } from "../../src/provider/models.ts";
-import { environmentName, PRESET_NAMES, resolveProviders } from "../../src/provider/presets.ts";
+import { PRESET_NAMES, resolveProviders } from "../../src/provider/presets.ts";
 import { chooseModel } from "../../src/provider/select.ts";
 import { withCost } from "../../src/provider/usage.ts";
 import { startLoopback } from "../support/loopback.ts";
@@ -57,7 +58,7 @@ test("environment beats configuration beats preset; configured providers join", 
   });
   expect([providers.groq?.baseUrl, providers.groq?.apiKeyEnv]).toEqual(["https://api.groq.com/openai/v1", "OTHER_KEY"]);
   expect(Object.hasOwn(providers, "toString") && providers.toString).toMatchObject({ wire: "openai-chat" });
-  expect(environmentName("my-proxy.2")).toBe("MY_PROXY_2");
+  expect(variablePrefix("my-proxy.2")).toBe("MY_PROXY_2");
 });
 
 test("the choice: named, else the only credential, else what was looked for", () => {
