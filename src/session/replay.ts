@@ -5,6 +5,7 @@
  */
 import { wellFormed } from "../base/json.ts";
 import type { Message, ToolMessage, Usage } from "../types/message.ts";
+import { CompactionFold } from "./compactions.ts";
 import { DecisionFold, type Decisions } from "./decisions.ts";
 import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
@@ -77,7 +78,7 @@ class ConversationBuilder {
   readonly #usedIds = new Set<string>();
   readonly #sources = new Map<string, string>();
   readonly #decisions = new DecisionFold();
-  readonly #compactions = new Map<string, { record: CompactionRecord; readonly seq: number }>();
+  readonly #compactions = new CompactionFold();
   readonly #changed = new Set<string>();
   readonly #requests = new Set<string>();
   #held = 0;
@@ -148,7 +149,7 @@ class ConversationBuilder {
     const openCalls: string[] = [];
     const messages: Message[] = [];
     const seqs: number[] = [];
-    const { active, pending } = this.#judgeCompactions();
+    const { active, pending } = this.#compactions.judge();
     const push = (seq: number, message: Message): void => {
       const last = messages.at(-1);
       // The loop's own nudges (go on, repair) are not logged; two answers in a row need one between them.
@@ -351,33 +352,10 @@ class ConversationBuilder {
         if (record.status === "ok") this.#changed.add(record.path);
         break;
       case "compaction":
-        this.#compactions.set(record.recovery_handle, { record, seq: record.seq });
+      case "compaction_review":
+        this.#compactions.add(record);
         break;
-      case "compaction_review": {
-        const reviewed = this.#compactions.get(record.recovery_handle);
-        if (reviewed !== undefined) reviewed.record = { ...reviewed.record, review: record.review };
-        break;
-      }
     }
-  }
-
-  /** Compactions in force, oldest first: reviewed well, and not themselves inside a later one's range. */
-  #judgeCompactions(): {
-    active: { readonly record: CompactionRecord; readonly seq: number }[];
-    pending: CompactionRecord | undefined;
-  } {
-    const all = [...this.#compactions.values()];
-    const agreed = all.filter(({ record }) => record.review === "approved" || record.review === "not_required");
-    const active = agreed.filter(
-      (one, index) =>
-        !agreed.slice(index + 1).some(({ record: later }) => {
-          const holdsRecord = later.covered_start_seq <= one.seq && one.seq <= later.covered_end_seq;
-          const holdsRange =
-            later.covered_start_seq <= one.record.covered_start_seq && one.record.covered_end_seq <= later.covered_end_seq;
-          return holdsRecord || holdsRange;
-        }),
-    );
-    return { active, pending: all.findLast(({ record }) => record.review === "pending")?.record };
   }
 
   /** Call ids are unique in a valid request: a doubled one gets a number. */
