@@ -45,6 +45,7 @@ class Live implements LiveTerminal {
   readonly #clock: Clock;
   #frame: Frame | undefined;
   #columns: number;
+  #rows: number;
   #settled: string[] = [];
   #held = false;
   #over = false;
@@ -59,6 +60,7 @@ class Live implements LiveTerminal {
     this.#options = options;
     this.#clock = options.clock ?? monotonicClock;
     this.#columns = options.stream.columns;
+    this.#rows = options.stream.rows;
     this.#stopResize = options.stream.onResize(() => this.refresh());
   }
 
@@ -98,6 +100,7 @@ class Live implements LiveTerminal {
   release(): void {
     this.#held = false;
     this.#columns = this.columns;
+    this.#rows = this.rows;
     this.refresh();
   }
 
@@ -107,9 +110,10 @@ class Live implements LiveTerminal {
   }
 
   clear(): void {
-    this.#settled = [];
+    // What has settled but was not drawn yet goes to the scrollback like everything before it.
+    const text = this.#takeSettled();
     this.#frame = undefined;
-    this.#write("\x1b[H\x1b[J");
+    this.#write(`${text}\x1b[H\x1b[J`);
     this.refresh();
   }
 
@@ -136,22 +140,17 @@ class Live implements LiveTerminal {
   }
 
   async #draw(): Promise<void> {
-    const { stream, view, layout, reflows } = this.#options;
-    const columns = stream.columns;
+    const { stream, view, layout } = this.#options;
+    const { columns, rows } = stream;
     this.#drawing = true;
     const current = view();
     this.#drawing = false;
-    let text = "";
-    if (columns !== this.#columns) {
-      if (this.#frame) text = eraseFrame(resizedFrame(this.#frame, columns, reflows));
-      this.#frame = undefined;
-      this.#columns = columns;
-    }
+    let text = this.#resize(columns, rows);
     if (this.#settled.length > 0) {
       text += this.#takeSettled();
       this.#frame = undefined;
     }
-    const next = composeFrame(current, columns, stream.rows, layout);
+    const next = composeFrame(current, columns, rows, layout);
     text += drawFrame(this.#frame, next);
     this.#frame = next;
     this.#last = this.#clock.now();
@@ -164,6 +163,21 @@ class Live implements LiveTerminal {
     if (!this.#stale) return;
     this.#stale = false;
     this.refresh();
+  }
+
+  /** Takes away what was drawn for another size. A lower terminal has pushed rows out or cut them off: which, it does not say. */
+  #resize(columns: number, rows: number): string {
+    const frame = this.#frame;
+    const changed = columns !== this.#columns;
+    if (!changed && rows >= this.#rows) {
+      this.#rows = rows;
+      return "";
+    }
+    this.#columns = columns;
+    this.#rows = rows;
+    this.#frame = undefined;
+    if (!frame) return "";
+    return eraseFrame(changed ? resizedFrame(frame, columns, this.#options.reflows) : frame);
   }
 
   #write(text: string): void {

@@ -68,19 +68,21 @@ function manualClock(): Ticking {
   };
 }
 
-test("20,000 changes in a second are at most 30 frames; settled lines stand once, in order", async () => {
-  const screen = new Screen(40, 10);
-  const ticking = manualClock();
-  let frames = 0;
-  const stream = {
+/** The screen as an output stream of its size. */
+function streamOf(screen: Screen, onWrite: () => void = () => undefined): OutputStream {
+  return {
     isTerminal: true,
     color: true,
-    columns: 40,
-    rows: 10,
+    get columns() {
+      return screen.columns;
+    },
+    get rows() {
+      return screen.rows;
+    },
     broken: undefined,
     node: process.stdout,
-    write(part: string | Uint8Array) {
-      frames += 1;
+    write(part) {
+      onWrite();
       screen.write(String(part));
     },
     line: () => undefined,
@@ -88,7 +90,16 @@ test("20,000 changes in a second are at most 30 frames; settled lines stand once
     onBroken: () => undefined,
     onResize: () => () => undefined,
     writeNow: () => undefined,
-  } satisfies OutputStream;
+  };
+}
+
+test("20,000 changes in a second are at most 30 frames; settled lines stand once, in order", async () => {
+  const screen = new Screen(40, 10);
+  const ticking = manualClock();
+  let frames = 0;
+  const stream = streamOf(screen, () => {
+    frames += 1;
+  });
   let count = 0;
   const live = createLiveTerminal({
     stream,
@@ -112,4 +123,51 @@ test("20,000 changes in a second are at most 30 frames; settled lines stand once
   expect(shown).toEqual([...lines, "seen 20000", "> typed", "status"]);
   await live.finish();
   expect(screen.everything().trimEnd().split("\n").at(-1)).toBe("line 950");
+});
+
+test("clearing the screen loses no settled line that was not drawn yet", async () => {
+  const screen = new Screen(40, 6);
+  const ticking = manualClock();
+  const live = createLiveTerminal({
+    stream: streamOf(screen),
+    view: () => ({ above: [], input: { prompt: "> ", text: "", cursor: 0 }, below: ["status"] }),
+    layout: createInputLayout(segmenter),
+    reflows: false,
+    ...(ticking.clock && { clock: ticking.clock }),
+  });
+  await ticking.run(40);
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`);
+  live.settle(lines);
+  live.clear();
+  await ticking.run(40);
+  expect(screen.scrollback.slice(0, 15)).toEqual(lines.slice(0, 15));
+  expect(screen.lines().filter((line) => line !== "")).toEqual([">", "status"]);
+});
+
+test("L05 a terminal that gets lower and higher again shows one input and one status", async () => {
+  const screen = new Screen(40, 14);
+  const ticking = manualClock();
+  let typed = "";
+  const live = createLiveTerminal({
+    stream: streamOf(screen),
+    view: () => ({
+      above: ["a", "b", "c", "d"],
+      input: { prompt: "> ", text: typed, cursor: typed.length },
+      below: ["status"],
+    }),
+    layout: createInputLayout(segmenter),
+    reflows: false,
+    ...(ticking.clock && { clock: ticking.clock }),
+  });
+  live.settle(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]);
+  await ticking.run(40);
+  for (const rows of [8, 3, 5, 2, 14]) {
+    screen.resize(40, rows);
+    typed += "x";
+    live.refresh();
+    await ticking.run(40);
+    const shown = screen.lines().map((line) => line.trimEnd());
+    expect(shown.filter((line) => line.startsWith("> "))).toEqual([`> ${typed}`]);
+    expect(shown.filter((line) => line === "status")).toHaveLength(rows === 2 ? 0 : 1);
+  }
 });
