@@ -14,6 +14,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
   /** The input as it stands on the terminal's last line; undefined when that line is not the input. */
   let shown: string | undefined;
   let held = false;
+  /** Lines that came while somebody else had the terminal. */
+  let waiting: string[] = [];
   let over = false;
   let planned: ReturnType<typeof setTimeout> | undefined;
   const lineOf = ({ input }: LiveView): string => `${input.prompt}${visible(input.text.replaceAll("\n", "↵"))}`;
@@ -35,6 +37,12 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
   const refresh = (): void => {
     if (!held && !over) planned ??= setTimeout(draw, FRAME_MS);
   };
+  const put = (lines: readonly string[]): void => {
+    if (lines.length === 0) return;
+    leaveLine();
+    for (const line of lines) stream.line(line);
+    refresh();
+  };
   return {
     get columns() {
       return stream.columns;
@@ -43,10 +51,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
       return stream.rows;
     },
     settle(lines) {
-      if (lines.length === 0) return;
-      leaveLine();
-      for (const line of lines) stream.line(line);
-      refresh();
+      if (held) waiting = [...waiting, ...lines];
+      else put(lines);
     },
     refresh,
     async hold() {
@@ -58,6 +64,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
     },
     release() {
       held = false;
+      put(waiting);
+      waiting = [];
       refresh();
     },
     restart() {
