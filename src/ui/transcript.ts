@@ -3,7 +3,6 @@
  * a model, a tool, a file name or a session is sanitised here. Refuses: input, commands, the terminal.
  */
 import type { Effect, RunEvent } from "../types/event.ts";
-import type { Usage } from "../types/message.ts";
 import { type Block, type BlockSplitter, createBlockSplitter } from "./markdown-blocks.ts";
 import { renderBlock } from "./render-markdown.ts";
 import { renderRunningTool, renderTool, type ToolView } from "./render-tool.ts";
@@ -290,16 +289,7 @@ function fitLong(line: string): string {
   return line.length > 4000 ? `${line.slice(0, 4000).toWellFormed()}…` : line;
 }
 
+/** The transcript of one terminal; it goes on through every conversation that is opened there. */
 export function createTranscript(options: TranscriptOptions): Transcript {
   return new EventTranscript(options);
-}
-
-/** Adds what is known; unknown stays unknown. */
-export function addUsage(sum: Usage, more: Usage): Usage {
-  const fields = ["inputTokens", "outputTokens", "costUsd"] as const;
-  const known = fields.flatMap((field) => {
-    const value = (sum[field] ?? 0) + (more[field] ?? 0);
-    return sum[field] === undefined && more[field] === undefined ? [] : [[field, value] as const];
-  });
-  return Object.fromEntries(known);
 }
