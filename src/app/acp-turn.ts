@@ -1,11 +1,8 @@
 /**
- * Turns that an external agent drives (`--model acp:NAME`): its process and session, prompts, cancel told apart from the
- * end (X01, X03), what it may ask of us. Takes the loop's TurnContext, so that a turn looks the same from outside.
- * Refuses: protocol details (acp/), rendering.
+ * Turns that an external agent drives (`--model acp:NAME`): prompts, cancel told apart from the end (X01, X03), what it may
+ * ask of us meanwhile. Takes the loop's TurnContext, so that a turn looks the same from outside. Refuses: the agent's process
+ * and session (acp-outer.ts), protocol details (acp/), rendering.
  */
-
-import { type AgentHost, type AgentLink, startAgent } from "../acp/agent-link.ts";
-import type { McpServer } from "../acp/protocol.ts";
 import { createTerminals, type Terminals } from "../acp/terminals.ts";
 import { AgentUpdates, type Answer } from "../acp/updates.ts";
 import { bounded } from "../acp/wait.ts";
@@ -13,26 +10,18 @@ import type { CallsContext } from "../agent/calls.ts";
 import type { Stop, TurnContext } from "../agent/loop.ts";
 import { childEnvironment } from "../base/child-env.ts";
 import { field } from "../base/json.ts";
-import type { ProcessOwner } from "../base/process.ts";
 import { sayDuration } from "../base/text.ts";
-import type { AcpAgentSettings } from "../config/schema.ts";
 import type { TurnOutcome } from "../types/event.ts";
 import { createAcpHost, type HostParts } from "./acp-host.ts";
-import { version } from "./version.ts";
+import { OuterAgent, type OuterParts, type OuterSession } from "./acp-outer.ts";
 
-export type AcpTurnParts = Omit<HostParts, "childEnv"> & {
-  readonly agent: AcpAgentSettings;
-  readonly processes: ProcessOwner;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly credentialNames: readonly string[];
-  readonly envAllow: readonly string[];
-  readonly redact: CallsContext["redact"];
-  readonly redactArguments: CallsContext["redactArguments"];
-  readonly localSessionId: string;
-  /** The agent's session that an earlier run of this session had. */
-  readonly previous: () => Promise<string | undefined>;
-  readonly mcpServers: readonly McpServer[];
-};
+export type AcpTurnParts = Omit<HostParts, "childEnv"> &
+  Omit<OuterParts, "childEnv"> & {
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly credentialNames: readonly string[];
+    readonly envAllow: readonly string[];
+    readonly redactArguments: CallsContext["redactArguments"];
+  };
 
 export type AcpTurns = {
   run(context: TurnContext): Promise<TurnOutcome>;
@@ -45,47 +34,34 @@ const CANCEL_MS = 5000;
 
 type Active = { readonly turnId: string; readonly signal: AbortSignal; readonly updates: AgentUpdates };
 
-type Session = { readonly link: AgentLink; readonly id: string };
-
 class AcpAgent implements AcpTurns {
   readonly #parts: AcpTurnParts;
   readonly #terminals: Terminals;
-  readonly #host: AgentHost;
+  readonly #outer: OuterAgent;
   #active: Active | undefined;
-  #session: Session | undefined;
-  /** Kept when the agent goes, so that its next process can load it (X03). */
-  #sessionId: string | undefined;
   #cost: number | undefined;
-  #junkSaid = 0;
   /** What a command that outlives its turn is recorded under. */
   #lastTurn = "turn-1";
 
   constructor(parts: AcpTurnParts) {
     this.#parts = parts;
+    const { env, envAllow, credentialNames } = parts;
+    const full = { ...parts, childEnv: () => childEnvironment(env, { allow: envAllow, credentialNames }) };
     this.#terminals = createTerminals(parts.processes, (id, effect) => {
       parts.emit({ type: "effect", turnId: this.#lastTurn, callId: id, effect });
     });
-    this.#host = {
-      ...createAcpHost({ ...parts, childEnv: () => this.#childEnv() }, this.#terminals, () => this.#active),
+    const host = {
+      ...createAcpHost(full, this.#terminals, () => this.#active),
       // Nothing is shown of sessions we did not ask for, nor of the history that a load plays back.
-      update: (params) => {
-        if (field(params, "sessionId") === this.#session?.id) this.#active?.updates.take(field(params, "update"));
+      update: (params: unknown) => {
+        if (field(params, "sessionId") === this.#outer.sessionId) this.#active?.updates.take(field(params, "update"));
       },
     };
+    this.#outer = new OuterAgent(full, host, this.#terminals);
   }
 
-  #childEnv(): Record<string, string> {
-    return childEnvironment(this.#parts.env, { allow: this.#parts.envAllow, credentialNames: this.#parts.credentialNames });
-  }
-
-  async close(): Promise<void> {
-    await this.#endAgent(this.#session?.link);
-  }
-
-  /** With the commands it started through us: nobody else knows their terminals. */
-  async #endAgent(link: AgentLink | undefined): Promise<void> {
-    this.#session = undefined;
-    await Promise.all([link?.end(), this.#terminals.releaseAll()]);
+  close(): Promise<void> {
+    return this.#outer.end();
   }
 
   /** Prompts and, while steering comes in or the answer has to be repaired, prompts again. */
@@ -164,8 +140,9 @@ class AcpAgent implements AcpTurns {
     const sink = { turnId, emit, redact, redactArguments, terminalText, now: () => performance.now() };
     const updates = new AgentUpdates(sink, this.#cost);
     this.#active = undefined;
-    const session = await this.#open(context);
-    if ("kind" in session) return session;
+    const opened = await this.#outer.open(context);
+    if (!opened.ok) return opened.stop ? { kind: "failed", stop: opened.stop } : { kind: "cancelled", answer: undefined };
+    const { session } = opened;
     // Also over when the agent has answered or gone: what it asked for then has nobody to answer to.
     const over = new AbortController();
     this.#active = { turnId, signal: AbortSignal.any([signal, over.signal]), updates };
@@ -179,118 +156,25 @@ class AcpAgent implements AcpTurns {
       }
       const said = updates.finish("ended");
       if (answer.ok) return endOf(answer.value.stopReason, said);
-      if (answer.reason === "gone") await this.#endAgent(session.link);
-      return { kind: "failed", stop: { class: "protocol", message: this.#says(answer.message) }, answer: said };
+      if (answer.reason === "gone") await this.#outer.end();
+      return { kind: "failed", stop: { class: "protocol", message: this.#outer.says(answer.message) }, answer: said };
     } finally {
       over.abort("prompt over");
       this.#cost = updates.cost;
       this.#active = undefined;
-      this.#tellJunk(session.link);
+      this.#outer.tellJunk(session.link);
     }
   }
 
   /** Tells the agent to stop and gives it a moment; an agent that does not is ended, its session kept. */
-  async #stop(session: Session, asked: Promise<unknown>): Promise<void> {
+  async #stop(session: OuterSession, asked: Promise<unknown>): Promise<void> {
     session.link.cancel(session.id);
     const grace = Math.min(CANCEL_MS, this.#parts.agent.timeoutMs);
     const late = (await bounded(asked, { ms: grace })) === "late";
     if (!late && session.link.alive()) return;
     const how = late ? `did not stop within ${sayDuration(grace)} and was ended` : "ended when it was asked to stop";
-    await this.#endAgent(session.link);
-    this.#say("warning", "acp_agent_ended", `${how}; its session is kept for the next prompt`);
-  }
-
-  /** The open session; a new process loads the session of the old one where the agent can. */
-  async #open(context: TurnContext): Promise<Session | PromptEnd> {
-    if (this.#session?.link.alive()) return this.#session;
-    this.#session = undefined;
-    const { agent, workspace, processes, offers } = this.#parts;
-    const command = {
-      name: agent.name,
-      argv: [agent.command, ...agent.args],
-      cwd: workspace.cwd,
-      env: { ...this.#childEnv(), ...agent.env },
-      timeoutMs: agent.timeoutMs,
-      version,
-    };
-    const offer = { write: offers("write"), terminal: offers("shell") };
-    const started = await startAgent(command, this.#host, processes, offer, context.signal);
-    if (context.signal.aborted) {
-      if (started.ok) await started.link.end();
-      return { kind: "cancelled", answer: undefined };
-    }
-    if (!started.ok) return { kind: "failed", stop: { class: "protocol", message: this.#says(started.message) } };
-    const { link } = started;
-    const opened = await this.#openSession(link, context);
-    if (typeof opened === "object") {
-      this.#tellJunk(link);
-      await link.end();
-      if (context.signal.aborted) return { kind: "cancelled", answer: undefined };
-      return { kind: "failed", stop: opened };
-    }
-    this.#record(link, opened);
-    this.#sessionId = opened;
-    this.#session = { link, id: opened };
-    return this.#session;
-  }
-
-  #record(link: AgentLink, id: string): void {
-    const { agent, localSessionId } = this.#parts;
-    const { agentInfo, protocolVersion } = link.info;
-    this.#parts.emit({
-      type: "acp_session",
-      localSessionId,
-      agentName: agent.name,
-      acpSessionId: id,
-      command: [agent.command, ...agent.args].join(" "),
-      protocolVersion,
-      ...(agentInfo && { agentInfo: { name: agentInfo.name, version: agentInfo.version } }),
-    });
-  }
-
-  async #openSession(link: AgentLink, { signal, messages }: TurnContext): Promise<string | Stop> {
-    const { workspace, mcpServers } = this.#parts;
-    const known = this.#sessionId ?? (await this.#parts.previous());
-    const caps = link.info.agentCapabilities;
-    const servers = mcpServers.filter((server) => !("type" in server) || caps?.mcpCapabilities?.[server.type] === true);
-    const place = { cwd: workspace.cwd, mcpServers: servers };
-    if (known !== undefined) {
-      // Resuming plays nothing back; loading does, and nobody listens meanwhile.
-      const method = caps?.sessionCapabilities?.resume ? "session/resume" : caps?.loadSession ? "session/load" : undefined;
-      const loaded = method && (await link.ask(method, { ...place, sessionId: known }, { signal }));
-      if (loaded?.ok) return known;
-      if (loaded && loaded.reason !== "refused") return { class: "protocol", message: this.#says(loaded.message) };
-      const why = loaded ? `could not load its session (${loaded.message})` : "cannot load sessions";
-      this.#say("warning", "acp_session_lost", `${why}: it starts afresh and does not know the earlier conversation`);
-    } else if (messages.some((message) => message.role === "assistant")) {
-      this.#say("warning", "acp_session_lost", "has no session of this conversation: it does not know what was said before");
-    }
-    const made = await link.ask("session/new", place, { signal });
-    if (made.ok) return made.value.sessionId;
-    if (made.reason === "refused" && made.code === AUTH_REQUIRED) {
-      const ways = (link.info.authMethods ?? []).map((method) => method.name).join(", ");
-      const message = this.#says(`wants you to log in first${ways === "" ? "" : ` (${ways})`}: ${made.message}`);
-      return { class: "auth", message };
-    }
-    return { class: "protocol", message: this.#says(made.message) };
-  }
-
-  #says(message: string): string {
-    return this.#parts.redact(`agent ${this.#parts.agent.name} ${message}`);
-  }
-
-  #say(severity: "info" | "warning", code: string, message: string): void {
-    this.#parts.emit({ type: "diagnostic", diagnostic: { severity, code, message: this.#says(message) } });
-  }
-
-  #tellJunk(link: AgentLink): void {
-    const { lines, sample } = link.junk();
-    if (lines <= this.#junkSaid) return;
-    if (this.#junkSaid === 0) {
-      const count = lines === 1 ? "a line" : `${lines} lines`;
-      this.#say("warning", "acp_junk", `printed ${count} that are no protocol; skipped: ${JSON.stringify(sample)}`);
-    }
-    this.#junkSaid = lines;
+    await this.#outer.end();
+    this.#outer.warn("acp_agent_ended", `${how}; its session is kept for the next prompt`);
   }
 }
 
@@ -299,7 +183,6 @@ type PromptEnd =
   | { readonly kind: "cancelled"; readonly answer: Answer | undefined }
   | { readonly kind: "failed"; readonly stop: Stop; readonly answer?: Answer };
 
-const AUTH_REQUIRED = -32000;
 /** A prompt takes as long as it takes (the longest timer there is); the user and --timeout end it. */
 const FOREVER_MS = 2 ** 31 - 1;
 
