@@ -10,6 +10,7 @@ import { endpoint, type Fetch, networkFetch, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
 import { keyRedaction } from "./secrets.ts";
+import { MAX_BODY } from "./sse.ts";
 
 type ListOptions = {
   readonly apiKey?: string | undefined;
@@ -36,9 +37,9 @@ export async function listModels(settings: ProviderSettings, options: ListOption
     const headers = requestHeaders(settings, wireOf(settings).headers(apiKey), options.userAgent);
     const get = options.fetch ?? networkFetch;
     const response = await get(url.href, { headers, signal, redirect: "manual" });
-    const body = await boundedBody(response);
-    if (!response.ok) return failed(failureOfStatus(url.host, response.status, body ?? "", response.headers, Date.now()));
-    const models = body === undefined ? undefined : readList(settings, parseJson(body), options.models ?? {});
+    const body = await readBody(response, response.ok ? MAX_LIST : MAX_BODY);
+    if (!response.ok) return failed(failureOfStatus(url.host, response.status, body.text, response.headers, Date.now()));
+    const models = body.cut ? undefined : readList(settings, parseJson(body.text), options.models ?? {});
     if (models === undefined) return failed(failure("protocol", `${url.host} did not answer with a list of models`));
     return { ok: true, models };
   } catch (error) {
@@ -58,17 +59,17 @@ export async function probeLocal(
   return listing.ok ? listing.models : undefined;
 }
 
-/** The body as text; undefined, and read no further, once it is longer than any list. */
-async function boundedBody(response: Response): Promise<string | undefined> {
+/** The first `limit` bytes of a body as text; it is not read further. */
+async function readBody(response: Response, limit: number): Promise<{ readonly text: string; readonly cut: boolean }> {
   const decoder = new TextDecoder();
-  let body = "";
+  let text = "";
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk.subarray(0, limit - bytes), { stream: true });
     bytes += chunk.length;
-    if (bytes > MAX_LIST) return undefined;
-    body += decoder.decode(chunk, { stream: true });
+    if (bytes > limit) return { text, cut: true };
   }
-  return body + decoder.decode();
+  return { text: text + decoder.decode(), cut: false };
 }
 
 function readList(
