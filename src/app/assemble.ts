@@ -6,6 +6,7 @@ import { createPolicy, type ToolPolicy } from "../agent/policy.ts";
 import { buildSystemPrompt, type SystemPrompt } from "../agent/prompt.ts";
 import { createQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
+import type { ProcessOwner } from "../base/process.ts";
 import { redact, redactValue } from "../base/redact.ts";
 import { placesOf, type Workspace } from "../base/workspace.ts";
 import type { Credentials } from "../config/credentials.ts";
@@ -93,8 +94,11 @@ type JoinedTools = {
 };
 
 /** Built-in tools under the policy, outside tools, skills. */
-function joinTools({ options, workspace, loaded, credentials, chosen, skills, bus, reload }: Joined): JoinedTools {
-  const { flags, env, processes } = options;
+function joinTools(
+  { options, workspace, loaded, credentials, chosen, skills, bus, reload }: Joined,
+  processes: ProcessOwner,
+): JoinedTools {
+  const { flags, env } = options;
   const { emit } = bus;
   const outside = openOutside({
     loaded,
@@ -146,13 +150,15 @@ export type Assembled = {
 /** Joins the opened parts. @throws UserError when a `--pin` cannot be honoured. */
 export async function assemble(joined: Joined): Promise<Assembled> {
   const { options, workspace, loaded, credentials, chosen, session, schema, bus } = joined;
-  const { flags, env, processes } = options;
+  const { flags, env } = options;
   const { emit } = bus;
+  // This conversation's own: where there are several, closing one ends nothing of the others.
+  const processes = options.processes.section();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
   const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models);
   bus.taps.push(session.record, createWarmUp());
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
-  const { outside, toolbox, authority, policy } = joinTools(joined);
+  const { outside, toolbox, authority, policy } = joinTools(joined, processes);
   joined.hidden.values = outside.secrets;
   const engine = openEngine(
     options,

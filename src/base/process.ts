@@ -6,8 +6,9 @@
 import { closeSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
+import { createOrphanage } from "./orphans.ts";
 import { type Kernel, loadKernel, type OpenPipe, type Pipe } from "./pipe.ts";
-import { deadOrphans, endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
+import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { randomHex } from "./random.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
 import { createEnder } from "./tree-ender.ts";
@@ -91,6 +92,8 @@ export interface ProcessOwner {
   reapAll(): Promise<void>;
   /** The last resort while the program dies: KILL, synchronously, in a few milliseconds. Returns how many resisted. */
   killAllNow(): number;
+  /** An owner of its own inside this one: one conversation of several in a process ends its children, not the others'. */
+  section(): ProcessOwner;
 }
 
 /** How long a descendant may keep the pipe open before the result is given without waiting for it. */
@@ -105,10 +108,9 @@ export type OwnerOptions = {
   readonly platform?: NodeJS.Platform;
   /** Every child of this process is this owner's: orphans are adopted and ended with the rest. For the program itself. */
   readonly adopts?: boolean;
+  /** Told when a command of a model is about to start. */
+  readonly onTracked?: () => Promise<unknown>;
 };
-
-/** So many commands may leave their adopted dead in the process table before they are looked for. */
-const BURY_EVERY = 32;
 
 /** Made once per run by app/; tests make their own. */
 export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
@@ -125,29 +127,29 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
     marker: everTracked ? `${id}.` : "",
     adopted: adopts && everTracked,
   });
+  const sections = new Set<ProcessOwner>();
   const load = async (): Promise<Kernel> => {
     const loaded = await loadKernel(options.platform ?? process.platform);
     if (adopts) loaded.adoptOrphans();
     return loaded;
   };
-  let dead: ReadonlySet<number> = new Set();
-  // Only who was dead the last time already: a child of ours that has just exited is the runtime's to notice.
-  const bury = ({ bury: take }: Kernel): void => {
-    const now = deadOrphans(new Set([...entries].map((entry) => entry.root.pid)));
-    for (const pid of now) if (dead.has(pid)) take(pid);
-    dead = new Set(now);
+  const noteOrphans = createOrphanage(() => new Set([...entries].map((entry) => entry.root.pid)));
+  const noteTracked = async (): Promise<void> => {
+    everTracked = true;
+    kernel ??= load();
+    const loaded = await kernel;
+    if (adopts) noteOrphans(loaded);
+    await options.onTracked?.();
   };
 
   return {
     async start(request) {
       const tracked = request.descendants !== "none";
-      if (tracked) kernel ??= load();
+      if (tracked) await noteTracked();
       // Programs we know do not open their output again; the runtime's own pipes cost nothing to prepare.
       const openPipe = tracked && kernel ? (await kernel).openPipe : () => undefined;
       if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
       const marker = tracked ? `${id}.${++count};` : "";
-      everTracked ||= tracked;
-      if (adopts && kernel && count > 0 && count % BURY_EVERY === 0) bury(await kernel);
       const spawned = spawn(request, marker, openPipe);
       if (!spawned.ok) return spawned;
       const root: Root = { pid: spawned.child.pid, exited: false };
@@ -160,12 +162,21 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
       return { ok: true, process: running };
     },
     async reapAll() {
+      await Promise.all([...sections].map((section) => section.reapAll()));
       const live = [...entries].filter((entry) => !entry.root.exited);
       await Promise.all(live.map((entry) => entry.process.end()));
       if (everTracked || entries.size > 0) await endTree(wholeTree(), clock);
       await Promise.allSettled(live.map((entry) => entry.process.done));
     },
-    killAllNow: () => (everTracked || entries.size > 0 ? killTreeNow(wholeTree()) : 0),
+    killAllNow() {
+      const resisted = [...sections].reduce((sum, section) => sum + section.killAllNow(), 0);
+      return everTracked || entries.size > 0 ? resisted + killTreeNow(wholeTree()) : resisted;
+    },
+    section() {
+      const section = createProcessOwner({ ...options, adopts: false, onTracked: noteTracked });
+      sections.add(section);
+      return section;
+    },
   };
 }
 
