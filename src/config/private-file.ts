@@ -73,3 +73,8 @@ export async function updatePrivateFile(path: string, change: (read: FileRead) =
     await rm(lock, { force: true });
   }
 }
+
+/** Takes a private file away; one that is not there is no error, nor is one that cannot be removed. */
+export async function removePrivateFile(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined);
+}

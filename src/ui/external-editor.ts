@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { runInteractive } from "../base/interactive.ts";
 import { findExecutable } from "../base/process.ts";
 import { UserError } from "../base/user-error.ts";
-import { writePrivateFile } from "../config/private-file.ts";
+import { removePrivateFile, writePrivateFile } from "../config/private-file.ts";
 import { readSettingsFile } from "../config/settings-file.ts";
 
 /** More than this is not taken back from an editor (bytes). */
@@ -19,7 +19,7 @@ function editorOf(env: Readonly<Record<string, string | undefined>>): readonly s
 
 /**
  * The text as the editor left it, without its last line end; undefined when the editor failed.
- * @param file of our own, outside any workspace; emptied afterwards
+ * @param file of our own, outside any workspace; removed afterwards
  * @throws UserError when there is no editor, or the file cannot be written
  */
 async function editExternally(
@@ -39,7 +39,7 @@ async function editExternally(
     if (error instanceof UserError) throw error;
     throw new UserError(`the editor "${editor[0]}" cannot be started: set $EDITOR to one that can`);
   } finally {
-    await writePrivateFile(file, "");
+    await removePrivateFile(file);
   }
 }
 
@@ -54,7 +54,9 @@ export async function editTyped(
 ): Promise<string> {
   const { cwd, state, env } = place;
   if (state === undefined) throw new UserError("there is no home for the editor's file: set HOME or THNDRS_HOME");
-  const edited = await lend(() => editExternally(text, join(state, "input.md"), { cwd, env }));
+  // A name of its own: another thndrs may have its editor open.
+  const file = join(state, `input-${crypto.randomUUID().slice(0, 8)}.md`);
+  const edited = await lend(() => editExternally(text, file, { cwd, env }));
   if (edited === undefined) throw new UserError("the editor failed: your text is as it was");
   return edited;
 }

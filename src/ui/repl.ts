@@ -361,7 +361,14 @@ export class Repl {
   async #edit(): Promise<void> {
     const { homes, cwd } = this.controls;
     const place = { cwd, state: homes.state, env: this.#options.env };
-    this.#input.set(await editTyped(this.#input.text, place, (work) => this.#lending.lend(work)));
+    let text = this.#input.text;
+    // Input that a run gives back while the editor is open finds an empty line, and stands below what was edited.
+    this.#input.set("");
+    try {
+      text = await editTyped(text, place, (work) => this.#lending.lend(work));
+    } finally {
+      if (text !== "") this.#giveBack(text);
+    }
   }
 
   #view(): LiveView {
@@ -387,13 +394,17 @@ export class Repl {
     runtime.cancel("quit");
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, WIND_DOWN_MS);
-    await Promise.race([this.#turns.settled(), late]);
-    clearTimeout(timer);
-    await this.#desk.close();
-    if (runtime.sessionPath !== undefined && this.#desk.turns > 0) {
-      this.say([this.#style.dim(`session ${visible(runtime.sessionId)} · thndrs --resume ${visible(runtime.sessionId)}`)]);
+    try {
+      await Promise.race([this.#turns.settled(), late]);
+    } finally {
+      // Also behind a turn that ended in a bug: the log is closed, the terminal given back.
+      clearTimeout(timer);
+      await this.#desk.close();
+      if (runtime.sessionPath !== undefined && this.#desk.turns > 0) {
+        this.say([this.#style.dim(`session ${visible(runtime.sessionId)} · thndrs --resume ${visible(runtime.sessionId)}`)]);
+      }
+      await this.#live.finish();
+      this.#keyboard.close();
     }
-    await this.#live.finish();
-    this.#keyboard.close();
   }
 }

@@ -1,8 +1,9 @@
 /** L08–L11: cancelling, steering, commands beside a run, Ctrl+C. */
 import { expect, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Step } from "../support/loopback.ts";
+import { tempDir } from "../support/temp.ts";
 import { type ReplStage, startRepl, WIDTHS, waitForFlat } from "../ui/repl-stage.ts";
 
 const sleep: Step = { calls: [{ id: "call_sleep", name: "run_shell", arguments: { argv: ["sleep", "60"] } }] };
@@ -193,6 +194,34 @@ test("L09 steering of a run that fails comes back into the line", async () => {
   terminal.press("enter");
   await terminal.waitFor("this time it worked");
   expect(stage.userTexts(2).at(-1)).toBe("do not lose me");
+});
+
+test("L09 what a run gives back while the editor is open is not lost with it; the editor's file is gone afterwards", async () => {
+  await using home = await tempDir();
+  await using stage = await startRepl(
+    [{ status: 401, body: { error: { message: "bad key" } }, hold: { gate: "fail" } }, { text: "this time it worked" }],
+    {
+      files: {
+        "ed.sh": `echo EDITOR OPEN; until grep -q '"cancelled"' .thndrs/sessions/*.jsonl; do sleep 0.02; done; sed -i s/draft/edited/ "$1"`,
+      },
+      env: { EDITOR: "sh ed.sh", THNDRS_HOME: home.path },
+    },
+  );
+  const { terminal, model } = stage;
+  stage.send("one");
+  await model.server.request(1);
+  stage.send("do not lose me");
+  await terminal.waitFor("↳ steering");
+  terminal.write("draft");
+  await terminal.waitFor("❯ draft");
+  terminal.press("ctrl+g");
+  await terminal.waitFor("EDITOR OPEN");
+  model.server.release("fail");
+  await terminal.waitFor((screen) => screen.currentLine() === "  do not lose me");
+  terminal.press("enter");
+  await terminal.waitFor("this time it worked");
+  expect(stage.userTexts(2).at(-1)).toBe("edited\ndo not lose me");
+  expect(readdirSync(join(home.path, "state")).filter((name) => name.startsWith("input"))).toEqual([]);
 });
 
 test("L09 input typed while a cancel winds down is sent afterwards", async () => {

@@ -108,6 +108,18 @@ test("L03 the terminal is restored after SIGTERM while a question waits", async 
   expectRestored(terminal);
 });
 
+test("L03 the terminal is restored after SIGTERM in a picker", async () => {
+  await using stage = await startRepl([], { model: { models: [{ id: "mock" }, { id: "other" }] } });
+  const { terminal } = stage;
+  stage.send("/model");
+  await terminal.waitFor("Which model?");
+  terminal.signal("SIGTERM");
+  const result = await terminal.exited;
+  expect(result.code).toBe(143);
+  expect(result.leftovers).toEqual([]);
+  expectRestored(terminal);
+});
+
 test("Shift+Enter: asked for where the terminal can report it, given back at the end", async () => {
   await using stage = await startRepl([{ text: "two lines" }]);
   const { terminal } = stage;
