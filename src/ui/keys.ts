@@ -34,6 +34,8 @@ const CUT_MS = 250;
 const SETTLE_MS = 80;
 /** A paste that is never closed ends after this silence. */
 const OPEN_MS = 3000;
+/** One line with its Enter in one read: up to this length somebody (a script, a terminal multiplexer) typed it, beyond it is a piece of a paste. */
+const MAX_TYPED = 1000;
 /** Escape, plain or as the kitty protocol reports it, as the last thing that came. */
 const LEAVE = /\x1b(?:\[27(?:;1)?u)?$/;
 
@@ -141,7 +143,7 @@ function control(character: string): KeyEvent | undefined {
 function looksPasted(input: string): boolean {
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(input)) return false;
   if (/(?:^|[\r\n])[/:][a-z]/i.test(input)) return false;
-  return /\r\n?[^\r\n]/.test(input) || (input.length > 64 && input.includes("\r"));
+  return /\r\n?[^\r\n]/.test(input) || (input.length > MAX_TYPED && input.includes("\r"));
 }
 
 class Decoder implements KeyDecoder {

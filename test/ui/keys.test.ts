@@ -81,6 +81,10 @@ test("L01 the same text without markers, in one read, is one text as well", () =
   expect(decode("a\rb\rc")).toEqual(["paste:a\nb\nc"]);
   expect(decode("a\nb\nc")).toEqual(["text:a", "ctrl+j", "text:b", "ctrl+j", "text:c"]);
   expect(decode("hello\r")).toEqual(["text:hello", "enter"]);
+  // A prompt that a script sends with its Enter is no paste, however many words it has; a piece of a large paste is one.
+  const prompt = "explain this ".repeat(60);
+  expect(decode(`${prompt}\r`)).toEqual([`text:${prompt}`, "enter"]);
+  expect(decode(`${"x".repeat(4000)}\r`)).toEqual([`paste:${"x".repeat(4000)}\n`]);
   // Typed ahead: a control key or a command tells.
   expect(decode("one\r\x14two\r")).toEqual(["text:one", "enter", "ctrl+t", "text:two", "enter"]);
   expect(decode("/clear\r//clear now\r")).toEqual(["text:/clear", "enter", "text://clear now", "enter"]);
