@@ -3,13 +3,12 @@
  * (X04, security.md 3). Refuses: paths outside the workspace, links out of it, anything but text.
  */
 import { isUtf8 } from "node:buffer";
-import { RequestError } from "@agentclientprotocol/sdk";
 import { createFile, installFile, MAX_FILE_BYTES, readSafe } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import { quotePath } from "../base/path-quote.ts";
 import type { SafePath, Workspace } from "../base/workspace.ts";
 import type { FileWrite } from "../types/event.ts";
-import { refuse } from "./refusal.ts";
+import { notFound, refuse } from "./refusal.ts";
 
 /** Larger texts would fill a protocol line. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
@@ -51,7 +50,7 @@ function slice(text: string, line: number | null | undefined, limit: number | nu
 /** @throws RequestError that says why the file is not read. */
 export async function readText(place: Place, line?: number | null, limit?: number | null): Promise<string> {
   const shown = quotePath(place.relative);
-  if (!place.exists) throw new RequestError(-32002, `${shown} does not exist`);
+  if (!place.exists) throw notFound(`${shown} does not exist`);
   const file = await readSafe(place.path, { maxBytes: MAX_READ_BYTES });
   if (!file.ok) throw refuse(`${shown}: ${file.message}`);
   if (!isUtf8(file.bytes) || file.bytes.includes(0)) throw refuse(`${shown} is not a UTF-8 text file`);

@@ -2,10 +2,11 @@
  * Terminals an external agent opens here: each a process of ours, in the workspace, with the environment of a child, its
  * output kept to the limit it asked for. Refuses: deciding whether a command may run (the host does), terminals of a TTY.
  */
-import { RequestError, type TerminalExitStatus } from "@agentclientprotocol/sdk";
+import type { TerminalExitStatus } from "@agentclientprotocol/sdk";
 import type { ProcessEnd, ProcessOwner, RunningProcess } from "../base/process.ts";
 import { incompleteUtf8Tail } from "../base/text.ts";
 import type { ShellExec } from "../types/event.ts";
+import { refuse, requestFailed } from "./refusal.ts";
 
 /** Kept of a terminal's output when the agent names no limit, and at most whatever it names. */
 const OUTPUT_BYTES = 1024 * 1024;
@@ -95,7 +96,7 @@ export function createTerminals(processes: ProcessOwner, onEnd: (id: string, eff
   let count = 0;
   const entryOf = (id: string): Entry => {
     const entry = entries.get(id);
-    if (!entry) throw new RequestError(-32602, `there is no terminal ${JSON.stringify(id)}`);
+    if (!entry) throw refuse(`there is no terminal ${JSON.stringify(id)}`);
     return entry;
   };
   const release = async (id: string): Promise<void> => {
@@ -105,14 +106,13 @@ export function createTerminals(processes: ProcessOwner, onEnd: (id: string, eff
   };
   return {
     async create(command) {
-      if (entries.size >= MAX_TERMINALS)
-        throw new RequestError(-32602, `${MAX_TERMINALS} terminals are open: release some first`);
+      if (entries.size >= MAX_TERMINALS) throw refuse(`${MAX_TERMINALS} terminals are open: release some first`);
       const id = `term-${++count}`;
       const tail = new Tail(Math.min(command.outputBytes ?? OUTPUT_BYTES, OUTPUT_BYTES));
       const take = (chunk: Uint8Array): void => tail.push(chunk);
       const { argv, cwd, env } = command;
       const started = await processes.start({ argv, cwd, env, onStdout: take, onStderr: take });
-      if (!started.ok) throw new RequestError(-32603, started.failure.message);
+      if (!started.ok) throw requestFailed(started.failure.message);
       const entry: Entry = { process: started.process, tail, end: undefined };
       entries.set(id, entry);
       started.process.done.then(

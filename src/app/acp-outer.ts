@@ -4,6 +4,7 @@
  */
 import { type AgentHost, type AgentLink, startAgent } from "../acp/agent-link.ts";
 import type { McpServer } from "../acp/protocol.ts";
+import { AUTH_REQUIRED } from "../acp/refusal.ts";
 import type { Terminals } from "../acp/terminals.ts";
 import type { Stop, TurnContext } from "../agent/loop.ts";
 import type { ProcessOwner } from "../base/process.ts";
@@ -27,8 +28,6 @@ export type Opened =
   | { readonly ok: true; readonly session: OuterSession }
   /** Without `stop` it was cancelled. */
   | { readonly ok: false; readonly stop?: Stop };
-
-const AUTH_REQUIRED = -32000;
 
 export class OuterAgent {
   readonly #parts: OuterParts;

@@ -20,7 +20,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { updateOfRecord } from "../acp/history.ts";
 import type { McpServer } from "../acp/protocol.ts";
-import { refuse, requestFailed } from "../acp/refusal.ts";
+import { AUTH_REQUIRED, notFound, refuse, requestFailed } from "../acp/refusal.ts";
 import { bounded } from "../acp/wait.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
@@ -55,8 +55,6 @@ export type ServeOptions = {
 };
 
 const PAGE = 50;
-const AUTH_REQUIRED = -32000;
-const NOT_FOUND = -32002;
 /** How long the sessions may take to end when the client has gone. */
 const CLOSE_MS = 5000;
 
@@ -101,7 +99,7 @@ class Server {
 
   session(id: string): ServedSession {
     const session = this.#sessions.get(id);
-    if (!session) throw new RequestError(NOT_FOUND, `there is no open session ${JSON.stringify(id)}`);
+    if (!session) throw notFound(`there is no open session ${JSON.stringify(id)}`);
     return session;
   }
 
@@ -147,7 +145,7 @@ class Server {
   async #demandSession(cwd: string, id: string): Promise<void> {
     const { dir } = await this.#place(cwd);
     if (!isSessionId(id) || !sessionIds(dir).includes(id)) {
-      throw new RequestError(NOT_FOUND, `there is no session ${JSON.stringify(id)} in ${dir}`);
+      throw notFound(`there is no session ${JSON.stringify(id)} in ${dir}`);
     }
   }
 
