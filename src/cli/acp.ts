@@ -12,7 +12,7 @@ import type { AcpAgentSettings } from "../config/schema.ts";
 import { createNotices, type Notices } from "../ui/notices.ts";
 import { sanitize } from "../ui/sanitize.ts";
 import { stdinStream } from "../ui/stdin.ts";
-import { type CommandContext, environmentOf } from "./command.ts";
+import { type CommandContext, environmentOf, verbosityOf } from "./command.ts";
 import { signalExit } from "./signal-exit.ts";
 import { renderTable } from "./table.ts";
 
@@ -45,7 +45,7 @@ async function openPlace({ env, flags, cwd }: CommandContext): Promise<Place> {
 }
 
 function noticesOf({ flags, output }: CommandContext): Notices {
-  return createNotices(output.stderr, flags.quiet ? "quiet" : flags.verbose ? "verbose" : "normal");
+  return createNotices(output.stderr, verbosityOf(flags));
 }
 
 async function serve(context: CommandContext, words: readonly string[]): Promise<ExitCode> {

@@ -1,6 +1,7 @@
 /** What every subcommand is handed, and what it answers. Each `cli/<command>.ts` exports `run<Command>(context)`. */
 import type { ProcessOwner } from "../base/process.ts";
 import type { ExitCode } from "../base/user-error.ts";
+import type { Verbosity } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
 import type { Flags } from "./args.ts";
 
@@ -20,6 +21,11 @@ export type CommandContext = {
 };
 
 export type RunCommand = (context: CommandContext) => Promise<ExitCode>;
+
+/** How much is said on stderr. */
+export function verbosityOf(flags: Flags): Verbosity {
+  return flags.quiet ? "quiet" : flags.verbose ? "verbose" : "normal";
+}
 
 /** The environment without holes. */
 export function environmentOf(env: CommandContext["env"]): Record<string, string> {

@@ -9,11 +9,12 @@ import type { ProcessOwner } from "../base/process.ts";
 import { redactValue } from "../base/redact.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { OUTPUT_VERSION } from "../ui/events-json.ts";
-import { createNotices, type Notices, type Verbosity } from "../ui/notices.ts";
+import { createNotices, type Notices } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
 import { runPrint } from "../ui/print.ts";
 import { readStdin, stdinKind } from "../ui/stdin.ts";
 import type { Flags } from "./args.ts";
+import { verbosityOf } from "./command.ts";
 
 export type RunContext = {
   readonly words: readonly string[];
@@ -32,10 +33,6 @@ export type RunContext = {
 
 const STDIN_WAIT_MS = 2000;
 const STDIN_MAX_BYTES = 16 * 1024 * 1024;
-
-export function verbosityOf(flags: Flags): Verbosity {
-  return flags.quiet ? "quiet" : flags.verbose ? "verbose" : "normal";
-}
 
 /** Print mode is asked for, or chosen by itself when stdin or stdout is not a terminal. */
 function wantsPrint(context: RunContext): boolean {
