@@ -41,7 +41,7 @@ function writeResult(output: Output, format: PrintFormat, result: RunResult): vo
 }
 
 /** An error made for the person: its text, its exit code. */
-export function reportUserError(error: UserError, end: EarlyEnd): ExitCode {
+function reportUserError(error: UserError, end: EarlyEnd): ExitCode {
   createNotices(end.output.stderr, "normal").error(`error: ${error.message}`);
   const errorClass = error.exitCode === EXIT.usage ? "usage" : "setup";
   writeResult(end.output, end.format, emptyResult(error.exitCode, errorClass, error.message, end.elapsedMs));

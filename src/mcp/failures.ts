@@ -24,7 +24,7 @@ export function httpStatus(error: unknown): number | undefined {
   return error instanceof SseError ? error.code : undefined;
 }
 
-export function isTimeout(error: unknown): boolean {
+function isTimeout(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 

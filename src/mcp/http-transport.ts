@@ -6,7 +6,7 @@ import type { FetchLike } from "@modelcontextprotocol/client";
 import { MAX_LINE_BYTES } from "./message-lines.ts";
 
 /** A server's message is larger than anything we take. */
-export class MessageTooLong extends Error {
+class MessageTooLong extends Error {
   override readonly name = "MessageTooLong";
 }
 

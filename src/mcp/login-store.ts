@@ -44,7 +44,7 @@ export async function readLogin(server: string, url: string, store: LoginStore):
   return parse(await store.lookup(loginName(server), null), url);
 }
 
-export function metadataFor(redirectUrl: string | undefined): OAuthClientMetadata {
+function metadataFor(redirectUrl: string | undefined): OAuthClientMetadata {
   return {
     client_name: "thndrs",
     redirect_uris: redirectUrl === undefined ? [] : [redirectUrl],

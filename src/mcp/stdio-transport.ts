@@ -32,7 +32,7 @@ export type StdioOptions = {
 };
 
 /** The complete environment of a server: the safe names, the declared variables, and the run's mark. */
-export function serverEnvironment(options: Pick<StdioOptions, "env" | "inherit">): Record<string, string> {
+function serverEnvironment(options: Pick<StdioOptions, "env" | "inherit">): Record<string, string> {
   const env: Record<string, string> = { TERM: "dumb", NO_COLOR: "1" };
   for (const [name, value] of Object.entries(options.inherit)) {
     if (value === undefined) continue;
