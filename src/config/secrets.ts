@@ -1,7 +1,8 @@
 /**
  * Which names look as if they held a secret, so that none ends up in a configuration file (cli.md, Configuration).
- * Refuses: looking at text for secrets (base/redact.ts does).
+ * Refuses: knowing what secrets look like (base/redact.ts does).
  */
+import { redact } from "../base/redact.ts";
 
 const SECRET_SUFFIX =
   /(^|[_\-.])(api[_-]?key|apikey|access[_-]?key|private[_-]?key|token|secret|password|passwd|passphrase|credentials?)$/i;
@@ -17,8 +18,7 @@ export function isSecretName(name: string): boolean {
  * written out; undefined when it is none or takes its value from a variable.
  */
 export function literalSecretIn(name: string, value: string): string | undefined {
-  const looksSecret =
-    isSecretName(name) || /^key$/i.test(name) || /\b(sk-[A-Za-z0-9_-]{12,}|gh[pousr]_[A-Za-z0-9]{20,})/.test(value);
+  const looksSecret = isSecretName(name) || /^key$/i.test(name) || redact(value) !== value;
   if (!looksSecret || value === "" || /\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(value)) return undefined;
   return name.replace(/[^A-Za-z0-9]+/g, "_").toUpperCase();
 }

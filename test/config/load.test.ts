@@ -227,6 +227,11 @@ const mistakes: readonly (readonly [string, string, RegExp])[] = [
     /:3: .*\$\{GITHUB_TOKEN\}/,
   ],
   [
+    "secret under a harmless name",
+    "[mcp.servers.x]\ncommand='c'\nenv = { PLACE = 'AIzaSECRETSECRETSECRETSECRETSECRETSECRET' }\n",
+    /:3: .*\$\{PLACE\}/,
+  ],
+  [
     "key where a variable's name belongs",
     "[providers.x]\napi_key_env = 'sk-SECRETSECRET'\n",
     /must be the name of an environment variable/,
