@@ -257,7 +257,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   { name: "help", usage: "help [TOPIC]", help: "read a help topic" },
 ];
 
-/** Commands whose first word takes flags of its own: what a flag's `on` may name. */
+/** The subcommand of that name; `""`, a run, is none. */
 export function findCommand(name: string): CommandSpec | undefined {
   return COMMANDS.find((command) => command.name === name);
 }

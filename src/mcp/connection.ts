@@ -16,12 +16,12 @@ import {
   StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { isObject } from "../base/json.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { httpStatus } from "./failures.ts";
 import { boundedFetch } from "./http-transport.ts";
 import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
-import { isObject } from "./schema.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 import { atMost } from "./waiting.ts";
 

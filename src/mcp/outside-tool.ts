@@ -3,9 +3,9 @@
  * the first call, because zod is. Refuses: knowing the connection.
  */
 import { looseObject } from "zod";
+import { isObject } from "../base/json.ts";
 import type { Tool, ToolResult } from "../tools/tool.ts";
 import type { ToolSpec } from "../types/message.ts";
-import { isObject } from "./schema.ts";
 
 export function outsideTool(
   spec: ToolSpec,

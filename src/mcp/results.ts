@@ -2,11 +2,10 @@
  * What a server answered to tools/call → one ToolResult (M14): text, capped; one line for anything a model cannot read here.
  * Outside data: every member is looked at before it is used. Refuses: failing because of an odd item.
  */
-import { nestedTooDeep } from "../base/json.ts";
+import { isObject, nestedTooDeep } from "../base/json.ts";
 import { cutBytes, groupDigits } from "../base/text.ts";
 import { MAX_RESULT_BYTES } from "../tools/bounds.ts";
 import { failed, succeeded, type ToolResult } from "../tools/tool.ts";
-import { isObject } from "./schema.ts";
 
 /** Items of one result; the rest is counted. */
 const MAX_ITEMS = 200;

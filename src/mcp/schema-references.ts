@@ -2,16 +2,11 @@
  * `$ref` in a schema from outside (M08): kept where it leads to a place in the same schema, replaced by "anything" where it
  * leads nowhere, elsewhere, or only back to itself. Bounded in depth. Refuses: fetching anything.
  */
-
-export type Json = Readonly<Record<string, unknown>>;
+import { isObject, type Json } from "../base/json.ts";
 
 /** Deeper than any schema a person writes; the rest means "anything". */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 const MAX_HOPS = 32;
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** Follows `#`, `#/$defs/x` (RFC 6901), and then whatever `$ref` stands there. Undefined when that ends nowhere. */
 export function resolvePointer(root: Json, reference: string): unknown {

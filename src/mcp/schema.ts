@@ -3,9 +3,9 @@
  * references inside it, of bounded size. What cannot be repaired leaves the tool out, and only that. Refuses: validating
  * arguments (the server does).
  */
-import { nestedTooDeep } from "../base/json.ts";
+import { isObject, type Json, nestedTooDeep } from "../base/json.ts";
 import { cutChars } from "../base/text.ts";
-import { checkReferences, type Json, resolvePointer } from "./schema-references.ts";
+import { checkReferences, resolvePointer } from "./schema-references.ts";
 
 /** Of the schema's JSON; a request carries every tool's. */
 const MAX_SCHEMA_CHARS = 64 * 1024;
@@ -25,10 +25,6 @@ export type SchemaResult =
   | ({ readonly ok: true } & RepairedSchema)
   /** Why no arguments could ever fit. */
   | { readonly ok: false; readonly reason: string };
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** `Object.fromEntries` that takes `__proto__` for an ordinary name. */
 function objectOf(entries: Iterable<readonly [string, unknown]>): Record<string, unknown> {

@@ -2,6 +2,7 @@
  * The standard `.mcp.json`: `{"mcpServers": {"NAME": {"command", "args", "env", "cwd"} | {"url", "headers"}}}`. Parsed by hand
  * because zod is slow to load and this runs before the first request. Refuses: trust, expanding variables.
  */
+import { isObject } from "../base/json.ts";
 import type { McpServerSettings } from "../config/schema.ts";
 import type { Diagnostic } from "../types/event.ts";
 
@@ -31,12 +32,6 @@ const KNOWN = new Set([
   "tools",
   "description",
 ]);
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");

@@ -2,6 +2,7 @@
  * The head of a SKILL.md: YAML between two `---` lines, checked key by key. A mistake costs the key, or the skill, never
  * more. Refuses: reading files, the body.
  */
+import { isObject } from "../base/json.ts";
 import { MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, type SkillHead } from "./skill.ts";
 
 /** `line` is 1-based in the file. */
@@ -25,10 +26,6 @@ const KEYS: ReadonlySet<string> = new Set([
   "references",
 ]);
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function scalar(value: unknown): string | undefined {
   if (typeof value === "string") return value.trim() === "" ? undefined : value.trim();
@@ -121,7 +118,7 @@ function optionalText(checker: Checker, key: "license" | "compatibility"): strin
 function checkMetadata(checker: Checker): Readonly<Record<string, string>> {
   const { metadata } = checker.values;
   if (metadata === undefined || metadata === null) return {};
-  if (!isRecord(metadata)) {
+  if (!isObject(metadata)) {
     complain(checker, "warning", "metadata", "metadata is not a map; ignored");
     return {};
   }
@@ -159,7 +156,7 @@ export function parseSkill(text: string, directory: string): ParsedSkill {
   const { value, fault } = parseYaml(parts.yaml);
   const faults: HeadFault[] = fault ? [fault] : [];
   if (fault?.severity === "error") return { head: undefined, faults, body: parts.body };
-  if (!isRecord(value)) {
+  if (!isObject(value)) {
     faults.push({ severity: "error", what: "the front matter is not a map of keys and values", line: 1 });
     return { head: undefined, faults, body: parts.body };
   }
