@@ -1,5 +1,5 @@
 /**
- * Text that came out of a process: control sequences removed, progress lines collapsed, cuts between characters.
+ * Text that came from elsewhere: control sequences removed, progress lines collapsed, one line made of many, cuts between characters.
  * Refuses: making text safe for a terminal (ui/sanitize.ts does), redaction, deciding how much is enough.
  */
 
@@ -64,6 +64,15 @@ export function cutCharsFromEnd(text: string, max: number): string {
   if (max <= 0) return "";
   const start = text.length - max;
   return text.slice(splitsPair(text, start) ? start + 1 : start);
+}
+
+/** Text of a stranger as one line without anything unseen, cut after `max` UTF-16 units, which is then shown. */
+export function oneLine(text: string, max = Number.POSITIVE_INFINITY): string {
+  const line = text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
+    .trim();
+  return line.length <= max ? line : `${cutChars(line, max).trimEnd()}…`;
 }
 
 /** The longest prefix of `text` whose UTF-8 form has at most `maxBytes` bytes. */

@@ -2,10 +2,11 @@
  * Makes a Provider from settings: wire, HTTP, retry and cost put together. Refuses: choosing a model (select.ts),
  * reading keys (config/ does).
  */
+import { oneLine } from "../base/text.ts";
 import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
 import { anthropic } from "./anthropic.ts";
 import { sanitizeConversation } from "./conversation.ts";
-import { failure, oneLine } from "./failure.ts";
+import { failure } from "./failure.ts";
 import { type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";

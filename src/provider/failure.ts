@@ -3,7 +3,7 @@
  * from status and error code first, from the usual wordings second. Refuses: retrying, printing.
  */
 import { count, field, filled, isObject, list, object, parseJson } from "../base/json.ts";
-import { cutChars } from "../base/text.ts";
+import { oneLine } from "../base/text.ts";
 import type { FailureClass } from "../types/event.ts";
 import type { ProviderFailure } from "./provider.ts";
 import { retryAfterHeader, waitInText } from "./wait.ts";
@@ -189,14 +189,4 @@ function pageTitle(body: string): string | undefined {
   const head = body.slice(0, 4_096);
   if (!/^\s*<(?:!doctype|html|head|\?xml)/i.test(head)) return undefined;
   return oneLine(/<title[^>]*>([^<]*)/i.exec(head)?.[1] ?? "", 100) || "no title";
-}
-
-/** Text of a stranger as one printable line. */
-export function oneLine(text: string, max: number): string {
-  const line = text
-    .toWellFormed()
-    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim();
-  if (line.length <= max) return line;
-  return `${cutChars(line, max)}…`;
 }

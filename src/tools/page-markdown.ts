@@ -5,7 +5,7 @@
 import { Readability } from "@mozilla/readability";
 import { parseHTML } from "linkedom/worker";
 import TurndownService, { type TurndownNode } from "turndown/lib/turndown.browser.es.js";
-import { cutChars } from "../base/text.ts";
+import { oneLine } from "../base/text.ts";
 import { decodeEntities, measureHtml, plainText } from "./page-plain.ts";
 
 export type Page = {
@@ -30,13 +30,9 @@ const NOISE =
 
 type Dom = ReturnType<typeof parseHTML>["document"];
 
-function oneLine(text: string): string {
-  return text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
-}
-
 function titleOf(html: string): string {
   const [, title = ""] = /<title\b[^>]{0,200}>([^<]{0,2000})/i.exec(html.slice(0, 200_000)) ?? [];
-  return cutChars(oneLine(decodeEntities(title)), 300);
+  return oneLine(decodeEntities(title), 300);
 }
 
 function absolute(href: string, base: string): string | undefined {

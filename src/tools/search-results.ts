@@ -3,7 +3,7 @@
  * another layout). Refuses: asking.
  */
 import { field, isObject, list, parseJson, text } from "../base/json.ts";
-import { cutChars } from "../base/text.ts";
+import { oneLine } from "../base/text.ts";
 import { decodeEntities } from "./page-plain.ts";
 
 type SearchResult = { readonly title: string; readonly url: string; readonly snippet: string };
@@ -17,11 +17,7 @@ const MAX_SNIPPET = 400;
 const MAX_TITLE = 200;
 
 function clean(html: string, max: number): string {
-  const words = decodeEntities(html.replace(/<\/?(?:b|strong|em|i|mark|span|wbr)\b[^<>]{0,200}>/gi, ""))
-    .toWellFormed()
-    .replace(/[\s\p{Cc}\p{Cf}]+/gu, " ")
-    .trim();
-  return words.length > max ? `${cutChars(words, max - 1).trimEnd()}…` : words;
+  return oneLine(decodeEntities(html.replace(/<\/?(?:b|strong|em|i|mark|span|wbr)\b[^<>]{0,200}>/gi, "")), max);
 }
 
 /** A web address, or undefined for anything else a result may point to. */

@@ -9,6 +9,7 @@ import {
   groupDigits,
   incompleteEscapeTail,
   incompleteUtf8Tail,
+  oneLine,
   sayDuration,
 } from "../../src/base/text.ts";
 
@@ -72,6 +73,12 @@ describe("cuts", () => {
     for (const [max, cut] of expected.entries()) expect(cutBytes(text, max)).toBe(cut);
     expect(cutBytes(text, 100)).toBe(text);
   });
+});
+
+test("a stranger's text on one line: nothing unseen, cut between characters", () => {
+  expect(oneLine(" a\r\n\tb\u0000\u202e c\u200b ")).toBe("a b c");
+  expect(oneLine("half \ud800 pair")).toBe("half \ufffd pair");
+  expect([oneLine("ab😀", 4), oneLine("ab😀c", 3), oneLine("ab cd", 3)]).toEqual(["ab😀", "ab…", "ab…"]);
 });
 
 describe("H09 pieces", () => {
