@@ -3,6 +3,7 @@
  * leads nowhere, elsewhere, or only back to itself. Bounded in depth. Refuses: fetching anything.
  */
 import { isObject, type Json } from "../base/json.ts";
+import { cutChars } from "../base/text.ts";
 
 /** Deeper than any schema a person writes; the rest means "anything". */
 const MAX_DEPTH = 64;
@@ -51,41 +52,25 @@ export function checkReferences(root: Json): { readonly schema: Json; readonly n
       return Array.isArray(value) ? [] : {};
     }
     if (Array.isArray(value)) return value.map((item) => visit(item, depth + 1, isSchema));
-    const copy: Record<string, unknown> = {};
-    for (const [key, inner] of Object.entries(value)) {
+    const kept = Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
       if (isSchema && (key === "$ref" || key === "$dynamicRef") && typeof inner === "string") {
-        if (key === "$ref" && resolvePointer(root, inner) !== undefined) copy[key] = inner;
-        else lost.add(inner);
-        continue;
+        if (key === "$ref" && resolvePointer(root, inner) !== undefined) return [[key, inner]];
+        lost.add(inner);
+        return [];
       }
       // Under these names stand names the author chose, and below those schemas again.
       const mapOfSchemas = isSchema && /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/.test(key);
       const data = isSchema && /^(?:enum|const|default|examples)$/.test(key);
-      Object.defineProperty(copy, key, {
-        value: data ? inner : mapOfSchemas ? visitMap(inner, depth + 1) : visit(inner, depth + 1, isSchema),
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      });
-    }
-    return copy;
+      return [[key, data ? inner : mapOfSchemas ? visitMap(inner, depth + 1) : visit(inner, depth + 1, isSchema)]];
+    });
+    return Object.fromEntries(kept);
   };
-  const visitMap = (value: unknown, depth: number): unknown => {
-    if (!isObject(value)) return {};
-    const copy: Record<string, unknown> = {};
-    for (const [key, inner] of Object.entries(value)) {
-      Object.defineProperty(copy, key, {
-        value: visit(inner, depth + 1, true),
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      });
-    }
-    return copy;
-  };
+  const visitMap = (value: unknown, depth: number): unknown =>
+    Object.fromEntries(isObject(value) ? Object.entries(value).map(([key, inner]) => [key, visit(inner, depth + 1, true)]) : []);
   const schema = visit(root, 0, true) as Json;
+  const some = [...lost].slice(0, 3).map((reference) => cutChars(reference, 80));
   const notes = [
-    ...(lost.size > 0 ? [`references that lead nowhere: ${[...lost].slice(0, 3).join(", ")}`] : []),
+    ...(lost.size > 0 ? [`references that lead nowhere: ${some.join(", ")}`] : []),
     ...(tooDeep ? ["its schema is too deep and was cut"] : []),
   ];
   return { schema, notes };

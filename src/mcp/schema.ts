@@ -26,15 +26,6 @@ export type SchemaResult =
   /** Why no arguments could ever fit. */
   | { readonly ok: false; readonly reason: string };
 
-/** `Object.fromEntries` that takes `__proto__` for an ordinary name. */
-function objectOf(entries: Iterable<readonly [string, unknown]>): Record<string, unknown> {
-  const made: Record<string, unknown> = {};
-  for (const [key, value] of entries) {
-    Object.defineProperty(made, key, { value, enumerable: true, writable: true, configurable: true });
-  }
-  return made;
-}
-
 function names(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
 }
@@ -156,9 +147,9 @@ export function repairSchema(raw: unknown): SchemaResult {
   );
   const assemble = (shown: ReadonlyMap<string, unknown>, more: readonly (readonly [string, unknown])[]): Json => ({
     type: "object",
-    properties: objectOf([...shown].map(([name, value]) => [nameOf(name), value === true ? {} : value])),
+    properties: Object.fromEntries([...shown].map(([name, value]) => [nameOf(name), value === true ? {} : value])),
     ...(required.size > 0 && { required: [...required].filter((name) => shown.has(name)).map(nameOf) }),
-    ...objectOf(more),
+    ...Object.fromEntries(more),
   });
   // What moved may have been referred to.
   const parameters = checkReferences(assemble(properties, rest)).schema;
@@ -174,5 +165,5 @@ export function restoreNames(
   renamed: ReadonlyMap<string, string>,
 ): Readonly<Record<string, unknown>> {
   if (renamed.size === 0) return input;
-  return objectOf(Object.entries(input).map(([name, value]) => [renamed.get(name) ?? name, value]));
+  return Object.fromEntries(Object.entries(input).map(([name, value]) => [renamed.get(name) ?? name, value]));
 }
