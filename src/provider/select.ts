@@ -30,17 +30,17 @@ export function chooseModel({ model, providers, hasCredential }: ChoiceInput): C
   const keyed = Object.values(providers).filter((provider) => provider.apiKeyEnv !== undefined);
   const able = keyed.filter((provider) => hasCredential(provider));
   const lookedFor = keyed.map((provider) => provider.apiKeyEnv ?? "");
-  if (able.length === 0) {
+  const [only, ...others] = able;
+  if (only === undefined) {
     const message = `no model is set and no API key was found.\nLooked for: --model, THNDRS_MODEL, model in the configuration, ${lookedFor.join(", ")}.\nGet going: set one of these keys (or run thndrs setup), name a local server (--model ollama/MODEL), or play a recording (--replay FILE).`;
     return { ok: false, reason: "nothing_found", message, lookedFor };
   }
-  if (able.length > 1) {
+  if (others.length > 0) {
     const names = able.map((provider) => `${provider.name}/${provider.defaultModel ?? "MODEL"}`);
     const message = `no model is set and there are credentials for several providers.\nChoose one: ${names.map((name) => `--model ${name}`).join(", ")}.`;
     return { ok: false, reason: "ambiguous", message, lookedFor };
   }
-  const [only] = able;
-  return only === undefined ? named("", providers) : withDefault(only);
+  return withDefault(only);
 }
 
 function named(asked: string, providers: Readonly<Record<string, ProviderSettings>>): Choice {
