@@ -6,6 +6,7 @@ import { structuredPatch } from "diff";
 import { cutChars } from "../base/text.ts";
 import { MAX_LINE_CHARS } from "./bounds.ts";
 import { countLineFeeds, lineEndAfter, lineStartBefore } from "./byte-lines.ts";
+import { markedEncoding, UTF8_MARK } from "./byte-order-mark.ts";
 import type { Span } from "./edit-match.ts";
 
 const LF = 10;
@@ -142,12 +143,10 @@ function changed(before: Buffer, window: Window): Buffer {
   return Buffer.concat(parts);
 }
 
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
-
 /** A byte order mark that both sides begin with is no part of the text (R08). */
 function withoutBom(before: Buffer, after: Buffer): [Buffer, Buffer] {
-  const both = before.subarray(0, 3).equals(BOM) && after.subarray(0, 3).equals(BOM);
-  return both ? [before.subarray(3), after.subarray(3)] : [before, after];
+  const both = markedEncoding(before) === "utf-8" && markedEncoding(after) === "utf-8";
+  return both ? [before.subarray(UTF8_MARK.length), after.subarray(UTF8_MARK.length)] : [before, after];
 }
 
 function hunksOf(before: Buffer, spans: readonly Span[]): Hunk[] {

@@ -1,6 +1,6 @@
 /** replace_range: one exact, unique text in one file becomes another; every other byte stays. Refuses: fuzzy matching. */
 import { z } from "zod";
-import { applyChange, findStale, type Original, readOriginal, refuse } from "./change.ts";
+import { applyChange, findStale, readOriginal, refuse } from "./change.ts";
 import { type Edit, planEdits } from "./edit-match.ts";
 import { resolveTarget, type Target } from "./target.ts";
 import type { Tool, ToolContext, ToolResult } from "./tool.ts";
@@ -27,7 +27,7 @@ export async function editFile(
   label: (index: number) => string,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const original: Original | { ok: false; result: ToolResult } = await readOriginal(target);
+  const original = await readOriginal(target);
   if (!original.ok) return original.result;
   const stale = findStale(
     target,

@@ -3,6 +3,7 @@
  * for rg and read_file_range. Refuses: opening files.
  */
 import { groupDigits, incompleteUtf8Tail } from "../base/text.ts";
+import { markedEncoding, UTF8_MARK } from "./byte-order-mark.ts";
 import { excerptText, type MatchLine } from "./matches.ts";
 import type { LineTest } from "./pattern.ts";
 
@@ -49,7 +50,8 @@ export class LineSearch {
   /** True while more is wanted. The chunk may be reused afterwards. */
   push(chunk: Buffer): boolean {
     const first = this.#decoder === undefined;
-    const decoder = this.#decoder ?? decoderFor(chunk);
+    // rg reads files with a UTF-16 mark as text.
+    const decoder = this.#decoder ?? new TextDecoder(markedEncoding(chunk) ?? "utf-8");
     this.#decoder = decoder;
     if (decoder.encoding === "utf-8" && chunk.includes(0)) {
       this.#binary = true;
@@ -76,8 +78,8 @@ export class LineSearch {
     const bytes = this.#carry.length > 0 ? Buffer.concat([this.#carry, chunk]) : chunk;
     const end = bytes.length - incompleteUtf8Tail(bytes);
     this.#carry = Buffer.from(bytes.subarray(end));
-    const hasMark = first && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-    return bytes.toString("utf8", hasMark ? 3 : 0, end);
+    const hasMark = first && markedEncoding(bytes) === "utf-8";
+    return bytes.toString("utf8", hasMark ? UTF8_MARK.length : 0, end);
   }
 
   #takeBlock(block: string): void {
@@ -141,11 +143,4 @@ export class LineSearch {
     overlong.dropped += this.#rest.length - kept.length;
     this.#rest = kept;
   }
-}
-
-/** rg reads files with a UTF-16 mark as text. */
-function decoderFor(chunk: Buffer): TextDecoder {
-  if (chunk[0] === 0xff && chunk[1] === 0xfe) return new TextDecoder("utf-16le");
-  if (chunk[0] === 0xfe && chunk[1] === 0xff) return new TextDecoder("utf-16be");
-  return new TextDecoder("utf-8");
 }

@@ -3,6 +3,7 @@
  * `\r\n` only. Refuses: reading files, words around the lines.
  */
 import { isUtf8 } from "node:buffer";
+import { markedEncoding, UTF8_MARK } from "./byte-order-mark.ts";
 
 const LF = 10;
 const CR = 13;
@@ -101,7 +102,7 @@ export class LineWindow {
   #render(ended: boolean): void {
     const bytes = this.#take(ended);
     const number = this.#line;
-    const bom = number === 1 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
+    const bom = number === 1 && markedEncoding(bytes) === "utf-8" ? UTF8_MARK.length : 0;
     const body = bytes.subarray(bom);
     const whole = this.#length === bytes.length;
     const characters = whole && body.length <= this.#limits.maxLineChars ? undefined : [...this.#decoder.decode(body)];

@@ -3,6 +3,7 @@
  * itself. Refuses: HTML (page-markdown.ts), binary data.
  */
 import { isUtf8 } from "node:buffer";
+import { markedEncoding } from "./byte-order-mark.ts";
 
 type PageKind = "html" | "text";
 
@@ -49,12 +50,6 @@ export function sniffKind(text: string): PageKind {
     : "text";
 }
 
-function markedCharset(bytes: Uint8Array): string | undefined {
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return "utf-8";
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
-  return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
-}
-
 /** What the page says of itself: `<meta charset>`, `<meta … content="…charset=…">`, `<?xml … encoding="…"?>`. */
 function declaredCharset(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 4096)).toString("latin1");
@@ -73,7 +68,7 @@ function decoderFor(label: string | undefined): TextDecoder | undefined {
 
 /** Decodes a body. Without a word on the character set it is UTF-8 where the bytes are valid UTF-8, else Windows-1252. */
 export function decodePage(bytes: Buffer, charset: string | undefined): string {
-  const declared = [markedCharset(bytes), charset, declaredCharset(bytes)];
+  const declared = [markedEncoding(bytes), charset, declaredCharset(bytes)];
   for (const label of declared) {
     const decoder = decoderFor(label);
     if (decoder) return decoder.decode(bytes);

@@ -6,6 +6,7 @@ import { MAX_FILE_BYTES, type OpenFile, openSafe, readUpTo } from "../base/files
 import { contentHash } from "../base/hash.ts";
 import { pathText, quotePath } from "../base/path-quote.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "./bounds.ts";
+import { markedEncoding } from "./byte-order-mark.ts";
 import { LineWindow } from "./line-window.ts";
 import { explainFailure, explainMissing, resolveTarget, type Target, touch } from "./target.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
@@ -36,16 +37,17 @@ type Scan = {
   readonly cancelled: boolean;
 };
 
-function startsAsUtf16(bytes: Buffer): boolean {
-  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
-}
-
 /** Reads to the end for the line count; a file within the limit is read at once and hashed. */
 async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Promise<Scan> {
   const { handle, version } = file;
   const huge = version.size > MAX_FILE_BYTES;
   const head = await readUpTo(handle, huge ? CHUNK_BYTES : MAX_FILE_BYTES + 1, huge ? CHUNK_BYTES : version.size);
-  const found = { window, binary: head.subarray(0, SNIFF_BYTES).includes(0), utf16: startsAsUtf16(head), lossy: false };
+  const found = {
+    window,
+    binary: head.subarray(0, SNIFF_BYTES).includes(0),
+    utf16: markedEncoding(head)?.startsWith("utf-16") === true,
+    lossy: false,
+  };
   if (found.binary) return { ...found, size: version.size, cancelled: false };
   window.feed(head);
   if (!huge && head.length <= MAX_FILE_BYTES) {

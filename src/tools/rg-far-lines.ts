@@ -2,6 +2,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { groupDigits } from "../base/text.ts";
+import { markedEncoding } from "./byte-order-mark.ts";
 import { excerptText, type FarMatch, type FileMatches, type MatchLine } from "./matches.ts";
 
 const BEFORE = 2048;
@@ -29,7 +30,7 @@ async function readExcerpt(path: string, far: FarMatch): Promise<string | undefi
       const window = Buffer.alloc(WINDOW + 2);
       // rg decodes UTF-16 by its mark, and its offsets then count decoded bytes.
       const mark = await handle.read(window, 0, 2, 0);
-      if (mark.bytesRead === 2 && (window.readUInt16BE(0) === 0xfffe || window.readUInt16BE(0) === 0xfeff)) return undefined;
+      if (markedEncoding(window.subarray(0, mark.bytesRead)) !== undefined) return undefined;
       const { bytesRead } = await handle.read(window, 0, WINDOW, far.lineOffset + begin);
       return sayExcerpt(window.subarray(0, bytesRead), far, begin);
     } finally {

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { quotePath } from "../base/path-quote.ts";
+import { markedEncoding, UTF8_MARK } from "./byte-order-mark.ts";
 import { applyChange, findStale, readOriginal, refuse } from "./change.ts";
 import { differingSpan } from "./diff-text.ts";
 import { CRLF_NOTE, editFile } from "./edit.ts";
@@ -32,8 +33,6 @@ const patchInput = z.strictObject({
 type CreateInput = z.infer<typeof createInput>;
 type PatchInput = z.infer<typeof patchInput>;
 type Patch = z.infer<typeof patch>;
-
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 function whole(content: Buffer): { start: number; end: number; replacement: Buffer } {
   return { start: 0, end: 0, replacement: content };
@@ -79,10 +78,9 @@ function inFormOf(before: Buffer, content: string): { after: Buffer; notes: stri
   const crlf = usesCrlf(before) ? withCrlf(content) : undefined;
   if (crlf !== undefined) notes.push(CRLF_NOTE);
   const text = Buffer.from(crlf ?? content, "utf8");
-  const hadBom = before.subarray(0, 3).equals(BOM);
-  if (!hadBom || text.subarray(0, 3).equals(BOM)) return { after: text, notes };
+  if (markedEncoding(before) !== "utf-8" || markedEncoding(text) === "utf-8") return { after: text, notes };
   notes.push("The file's byte order mark was kept.");
-  return { after: Buffer.concat([BOM, text]), notes };
+  return { after: Buffer.concat([UTF8_MARK, text]), notes };
 }
 
 async function replaceWhole(target: Target, patch: Patch, content: string, context: ToolContext): Promise<ToolResult> {
