@@ -18,6 +18,7 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
+import { answeredStream } from "../acp/answered-stream.ts";
 import { updateOfRecord } from "../acp/history.ts";
 import type { McpServer } from "../acp/protocol.ts";
 import { AUTH_REQUIRED, notFound, refuse, requestFailed } from "../acp/refusal.ts";
@@ -290,7 +291,7 @@ function appOf(server: Server) {
 export async function serveAcp(options: ServeOptions): Promise<void> {
   const server = new Server(options);
   const output = new WritableStream<Uint8Array>({ write: (bytes) => options.write(bytes) });
-  const connection = appOf(server).connect(ndJsonStream(output, options.input));
+  const connection = appOf(server).connect(answeredStream(ndJsonStream(output, options.input)));
   await bounded(connection.closed, { signal: options.signal });
   const { reason } = options.signal;
   await server.closeAll(options.signal.aborted && typeof reason === "string" ? reason : "client gone");

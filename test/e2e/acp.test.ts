@@ -314,6 +314,9 @@ test("acp serve ends with its client and with signals", async () => {
     running.signal(signal);
     expect(await running.exited).toMatchObject({ code, leftovers: [] });
   }
+  // A request through a pipe that is closed at once is answered.
+  const piped = await runThndrs({ args: ["acp", "serve"], stdin: { text: HELLO } });
+  expect(piped).toMatchObject({ code: 0, stdout: expect.stringContaining('"id":1,"result"') });
   const nothing = await runThndrs({ args: ["acp", "serve"] });
   expect(nothing).toMatchObject({ code: 0, stdout: "" });
 });
