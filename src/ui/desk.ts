@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { OpenedRuntime } from "../app/open.ts";
 import type { RunEvent } from "../types/event.ts";
 import { type Approvals, openApprovals } from "./approvals.ts";
+import { atMost } from "./at-most.ts";
 import { type History, openHistory } from "./history.ts";
 import { showTail } from "./resumed-tail.ts";
 import { visible } from "./sanitize.ts";
@@ -92,10 +93,7 @@ export class Desk {
     this.#unsubscribe();
     await this.opened.runtime.close();
     // A state directory that does not answer must not keep the person waiting.
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, HISTORY_WAIT_MS);
-    await Promise.race([this.history.settled(), late]);
-    clearTimeout(timer);
+    await atMost(HISTORY_WAIT_MS, this.history.settled());
   }
 
   #attach(opened: OpenedRuntime): void {

@@ -5,6 +5,7 @@ import { findExecutable } from "../base/process.ts";
 import { UserError } from "../base/user-error.ts";
 import { removePrivateFile, writePrivateFile } from "../config/private-file.ts";
 import { readSettingsFile } from "../config/settings-file.ts";
+import type { Input } from "./input.ts";
 
 /** More than this is not taken back from an editor (bytes). */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -44,19 +45,26 @@ async function editExternally(
 }
 
 /**
- * The typed text, edited on a lent terminal.
+ * Edits the typed text on a lent terminal; where that fails it stays as it was.
  * @throws UserError when there is no editor, no home for its file, or the editor failed
  */
-export async function editTyped(
-  text: string,
+export async function editInput(
+  input: Pick<Input, "text" | "set" | "giveBack">,
   place: { readonly cwd: string; readonly state: string | undefined; readonly env: Readonly<Record<string, string | undefined>> },
   lend: (work: () => Promise<string | undefined>) => Promise<string | undefined>,
-): Promise<string> {
+): Promise<void> {
   const { cwd, state, env } = place;
   if (state === undefined) throw new UserError("there is no home for the editor's file: set HOME or THNDRS_HOME");
   // A name of its own: another thndrs may have its editor open.
   const file = join(state, `input-${crypto.randomUUID().slice(0, 8)}.md`);
-  const edited = await lend(() => editExternally(text, file, { cwd, env }));
-  if (edited === undefined) throw new UserError("the editor failed: your text is as it was");
-  return edited;
+  let text = input.text;
+  // What a run gives back while the editor is open finds an empty line, and stands below what was edited.
+  input.set("");
+  try {
+    const edited = await lend(() => editExternally(text, file, { cwd, env }));
+    if (edited === undefined) throw new UserError("the editor failed: your text is as it was");
+    text = edited;
+  } finally {
+    if (text !== "") input.giveBack(text);
+  }
 }

@@ -5,7 +5,7 @@
 import type { CompletionTarget } from "./completion.ts";
 import { completionTarget, matching, sharedPrefix } from "./completion.ts";
 import type { Segmenter } from "./graphemes.ts";
-import { type History, searchHistory, type Walk, walkHistory } from "./history.ts";
+import { searchHistory, type Walk, walkHistory } from "./history.ts";
 import type { InputLayout } from "./input-layout.ts";
 import type { KeyEvent } from "./keys.ts";
 import { type EditCommand, type EditorState, EMPTY, edit, insert, withText } from "./line-editor.ts";
@@ -26,7 +26,8 @@ export type Completer = (target: CompletionTarget) => Promise<readonly string[]>
 export type InputOptions = {
   readonly segmenter: Segmenter;
   readonly layout: InputLayout;
-  readonly history: History;
+  /** What was sent before, newest last. */
+  readonly entries: () => readonly string[];
   readonly complete: Completer;
   /** Columns of the input, without its prompt. */
   readonly width: () => number;
@@ -123,6 +124,12 @@ export class Input {
     this.#options.onChange();
   }
 
+  /** Text that was taken comes back, above what is being typed. */
+  giveBack(text: string): void {
+    const typed = this.#state.text;
+    this.set(typed === "" ? text : `${text}\n${typed}`);
+  }
+
   /** The text was taken: nothing of it can be undone into the next one. */
   clear(): void {
     this.#leave();
@@ -140,8 +147,7 @@ export class Input {
   handle(event: KeyEvent): void {
     if (event.type === "reports-keys") return;
     if (event.type === "key") this.#key(event.key);
-    else if (this.#search && event.type === "text")
-      this.#find(this.#search.query + event.text, this.#options.history.entries.length);
+    else if (this.#search && event.type === "text") this.#find(this.#search.query + event.text, this.#options.entries().length);
     else this.#type(event.text);
     this.#options.onChange();
   }
@@ -209,7 +215,7 @@ export class Input {
 
   /** Rows of the text first, then the history. */
   #vertical(key: string): void {
-    const { layout, history, width } = this.#options;
+    const { layout, width } = this.#options;
     const { text, cursor } = this.#state;
     const delta = key === "up" || key === "ctrl+p" ? -1 : 1;
     this.#column ??= layout.place(text, width(), cursor).column;
@@ -218,7 +224,7 @@ export class Input {
       this.#state = { ...this.#state, cursor: within };
       return;
     }
-    const step = walkHistory(history.entries, this.#walk, text, delta);
+    const step = walkHistory(this.#options.entries(), this.#walk, text, delta);
     if (!step) return;
     this.#state = withText(this.#state, step.text);
     this.#walk = step.walk;
@@ -232,7 +238,7 @@ export class Input {
   #find(query: string, from: number): void {
     const search = this.#search;
     if (!search) return;
-    const { entries } = this.#options.history;
+    const entries = this.#options.entries();
     const at = searchHistory(entries, query, from);
     this.#search = { ...search, query, at };
     const found = entries[at];
@@ -244,13 +250,13 @@ export class Input {
     const search = this.#search;
     if (!search) return false;
     if (key === "ctrl+r") {
-      const { entries } = this.#options.history;
+      const entries = this.#options.entries();
       const next = searchHistory(entries, search.query, search.at < 0 ? entries.length : search.at);
       if (next >= 0) this.#find(search.query, search.at < 0 ? entries.length : search.at);
       return true;
     }
     if (key === "backspace") {
-      this.#find([...search.query].slice(0, -1).join(""), this.#options.history.entries.length);
+      this.#find([...search.query].slice(0, -1).join(""), this.#options.entries().length);
       return true;
     }
     if (key === "escape" || key === "ctrl+g" || key === "ctrl+c") {

@@ -10,11 +10,12 @@ import { monotonicClock } from "../base/clock.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import type { TurnOutcome } from "../types/event.ts";
 import { createAsker } from "./asker.ts";
+import { atMost } from "./at-most.ts";
 import { type Change, Desk } from "./desk.ts";
-import { editTyped } from "./external-editor.ts";
-import { createSegmenter } from "./graphemes.ts";
+import { editInput } from "./external-editor.ts";
+import { createSegmenter, type Segmenter } from "./graphemes.ts";
 import { Input, type InputRequest } from "./input.ts";
-import { createInputLayout } from "./input-layout.ts";
+import { createInputLayout, type InputLayout } from "./input-layout.ts";
 import { QuitArming } from "./interrupt.ts";
 import { KeptLines } from "./kept-lines.ts";
 import { createKeyboard, type Keyboard } from "./keyboard.ts";
@@ -82,22 +83,7 @@ export class Repl {
       style: this.#style,
       onChange: () => this.#live.refresh(),
     });
-    const repl = this;
-    this.#input = new Input({
-      segmenter,
-      layout,
-      history: {
-        get entries() {
-          return repl.#desk.history.entries;
-        },
-        add: (text) => this.#desk.history.add(text),
-        settled: () => this.#desk.history.settled(),
-      },
-      complete: (target) => candidatesFor(this, target, options.signal),
-      width: () => Math.max(1, this.#live.columns - 3),
-      onRequest: (request) => this.#request(request),
-      onChange: () => this.#live.refresh(),
-    });
+    this.#input = this.#createInput(segmenter, layout);
     this.#arming = new QuitArming(() => this.#live.refresh());
     this.#typing = new Typing(
       monotonicClock,
@@ -111,9 +97,32 @@ export class Repl {
       plain: options.plain,
       say: (lines) => this.say(lines),
     });
-    this.#keyboard = createKeyboard({
+    this.#keyboard = this.#createKeyboard();
+    this.#turns = this.#createTurns();
+    this.#ask = createAsker({
+      approvals: () => this.#desk.approvals,
+      pick: (question) => this.#typing.pause(question.signal).then(() => this.pick(question)),
+      cancel: () => void this.#turns.cancel(),
+      onFailure: (message) => this.error(message),
+    });
+  }
+
+  #createInput(segmenter: Segmenter, layout: InputLayout): Input {
+    return new Input({
+      segmenter,
+      layout,
+      entries: () => this.#desk.history.entries,
+      complete: (target) => candidatesFor(this, target, this.#options.signal),
+      width: () => Math.max(1, this.#live.columns - 3),
+      onRequest: (request) => this.#request(request),
+      onChange: () => this.#live.refresh(),
+    });
+  }
+
+  #createKeyboard(): Keyboard {
+    return createKeyboard({
       stream: this.#stream,
-      plain: options.plain,
+      plain: this.#options.plain,
       onEvents: (events) => {
         this.#typing.note();
         for (const event of events) this.#input.handle(event);
@@ -122,28 +131,22 @@ export class Repl {
       onContinue: () => this.#live.restart(),
       onGone: () => this.quit(EXIT.sighup),
     });
-    this.#turns = new Turns({
+  }
+
+  #createTurns(): Turns {
+    return new Turns({
       runtime: () => this.runtime,
       controls: () => this.controls,
       now: () => performance.now(),
       onPrompt: (text) => this.#transcript.prompt(text),
       onOutcome: (outcome) => this.#outcome(outcome),
       onChange: () => this.#live.refresh(),
-      giveBack: (text) => this.#giveBack(text),
+      giveBack: (text) => this.#input.giveBack(text),
       onFailure: (error, text) => {
-        this.#giveBack(text);
+        this.#input.giveBack(text);
         this.#failed(error);
       },
       leaving: () => this.#quitting,
-    });
-    this.#ask = createAsker({
-      approvals: () => this.#desk.approvals,
-      pick: async (question) => {
-        await this.#typing.pause(question.signal);
-        return this.pick(question);
-      },
-      cancel: () => void this.#turns.cancel(),
-      onFailure: (message) => this.error(message),
     });
   }
 
@@ -256,11 +259,6 @@ export class Repl {
     this.#live.settle(lines);
   }
 
-  #giveBack(text: string): void {
-    const typed = this.#input.text;
-    this.#input.set(typed === "" ? text : `${text}\n${typed}`);
-  }
-
   /** A foreseeable failure is shown; anything else is a bug and goes its way. */
   #failed(error: unknown): void {
     if (!(error instanceof UserError)) throw error;
@@ -345,7 +343,7 @@ export class Repl {
   #send(text: string): void {
     if (!this.running) this.#turns.start(text);
     else if (!this.#turns.enqueue(text)) {
-      this.#giveBack(text);
+      this.#input.giveBack(text);
       this.error(`the session log cannot be written, so this was not queued: ${this.runtime.logFailure ?? "unknown"}`);
     }
   }
@@ -361,14 +359,7 @@ export class Repl {
   async #edit(): Promise<void> {
     const { homes, cwd } = this.controls;
     const place = { cwd, state: homes.state, env: this.#options.env };
-    let text = this.#input.text;
-    // Input that a run gives back while the editor is open finds an empty line, and stands below what was edited.
-    this.#input.set("");
-    try {
-      text = await editTyped(text, place, (work) => this.#lending.lend(work));
-    } finally {
-      if (text !== "") this.#giveBack(text);
-    }
+    await editInput(this.#input, place, (work) => this.#lending.lend(work));
   }
 
   #view(): LiveView {
@@ -392,13 +383,10 @@ export class Repl {
     const { runtime } = this.#desk.opened;
     this.#arming.disarm();
     runtime.cancel("quit");
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, WIND_DOWN_MS);
     try {
-      await Promise.race([this.#turns.settled(), late]);
+      await atMost(WIND_DOWN_MS, this.#turns.settled());
     } finally {
       // Also behind a turn that ended in a bug: the log is closed, the terminal given back.
-      clearTimeout(timer);
       await this.#desk.close();
       if (runtime.sessionPath !== undefined && this.#desk.turns > 0) {
         this.say([this.#style.dim(`session ${visible(runtime.sessionId)} · thndrs --resume ${visible(runtime.sessionId)}`)]);
