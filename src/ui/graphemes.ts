@@ -6,9 +6,10 @@ const WINDOW = 256;
 const BIDI = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/;
 const TAGS = /[\u{e0000}-\u{e007f}]/u;
 
-/** Splits text into clusters. Made once by whoever needs it (the constructor is slow). */
+/** Splits text into clusters. */
 export type Segmenter = Intl.Segmenter;
 
+/** Made once by whoever needs it: the constructor is slow. */
 export function createSegmenter(): Segmenter {
   return new Intl.Segmenter("en", { granularity: "grapheme" });
 }

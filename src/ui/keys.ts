@@ -84,7 +84,7 @@ const CODES: Readonly<Record<number, string>> = {
 };
 
 /** Text of a paste as it is inserted: line ends become `\n`, escape sequences and controls go. */
-export function cleanPaste(text: string): string {
+function cleanPaste(text: string): string {
   return cleanTerminalText(text.replaceAll(START, "").replaceAll(END, "").replace(/\r\n?/g, "\n"));
 }
 

@@ -32,6 +32,7 @@ function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 
+/** Notices of one run, for stderr. */
 export function createNotices(stream: OutputStream, verbosity: Verbosity): Notices {
   const line = (text: string): void => stream.line(`thndrs: ${visible(text)}`);
   const started = new Map<string, string>();

@@ -2,6 +2,7 @@
 import type { Repl } from "./repl.ts";
 import { sanitize, visible } from "./sanitize.ts";
 
+/** `/compact [GUIDANCE]`; a summary that is to be reviewed is shown. */
 export async function compact(repl: Repl, _: readonly string[], rest: string): Promise<void> {
   await repl.busy("compacting", async (signal) => {
     const outcome = await repl.runtime.compact(rest, signal);
@@ -14,6 +15,7 @@ export async function compact(repl: Repl, _: readonly string[], rest: string): P
   });
 }
 
+/** `/context review approve|reject`. */
 export async function review(repl: Repl, words: readonly string[]): Promise<void> {
   const verdict = words[1] === "approve" ? "approved" : words[1] === "reject" ? "rejected" : undefined;
   if (!verdict || words.length > 2) {

@@ -19,7 +19,7 @@ const USAGE =
   "usage: /context [all], /context item NAME, /context pin|unpin|drop PATH, /context drop --reset [PATH], /context recover HANDLE, /context review approve|reject";
 
 /** What may stand after `/context`. */
-export const CONTEXT_VERBS = ["all", "item", "pin", "unpin", "drop", "recover", "review"] as const;
+const CONTEXT_VERBS = ["all", "item", "pin", "unpin", "drop", "recover", "review"] as const;
 
 /** Words that may follow `/context VERB`: paths for drop and unpin, verdicts for review. */
 export function contextWords(repl: ContextRepl, verb: string | undefined): readonly string[] {

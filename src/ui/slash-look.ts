@@ -36,6 +36,7 @@ export async function background(repl: Repl, words: readonly string[]): Promise<
   repl.say([ended ? describeProcess(ended, repl.columns) : `${visible(id)} is gone`]);
 }
 
+/** `/tokens`: what the session has used so far, as far as providers told. */
 export function tokens(repl: Repl): void {
   const { requests, usage } = repl.runtime.totals();
   const known = (label: string, count: number | undefined): string[] =>
@@ -51,6 +52,7 @@ export function tokens(repl: Repl): void {
   repl.say([parts.join(", ")]);
 }
 
+/** `/status`: what this run works with. */
 export function status(repl: Repl): void {
   const { controls, runtime } = repl;
   repl.say([
@@ -64,6 +66,7 @@ export function status(repl: Repl): void {
   ]);
 }
 
+/** `/session`: where it is kept. */
 export function session(repl: Repl): void {
   const { sessionId, sessionPath } = repl.runtime;
   if (sessionPath === undefined) repl.say(["this session is not kept (--ephemeral)"]);

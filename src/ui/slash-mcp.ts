@@ -5,6 +5,7 @@ import { fit } from "./style.ts";
 
 const STATES: Readonly<Record<string, string>> = { starting: "is starting", failed: "failed", ended: "ended", closed: "closed" };
 
+/** `/mcp`. */
 export function showServers(repl: Repl): void {
   const servers = repl.controls.mcp();
   if (servers.length === 0) {

@@ -13,6 +13,7 @@ export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as 
 /** Sessions offered by the picker: the newest ones. */
 const MAX_LISTED = 200;
 
+/** `/new`. */
 export async function newSession(repl: Repl): Promise<void> {
   await repl.open({});
   repl.say([`new session ${visible(repl.runtime.sessionId)}`]);
@@ -28,6 +29,7 @@ function label(session: SessionSummary): string {
   return session.title === "" ? session.id : session.title;
 }
 
+/** `/resume [ID]`: a list where no id (or the beginning of one) is given. Throws UserError for an unknown one. */
 export async function resume(repl: Repl, words: readonly string[]): Promise<void> {
   const dir = repl.controls.sessionDir;
   if (dir === undefined) {
@@ -59,6 +61,7 @@ export async function resume(repl: Repl, words: readonly string[]): Promise<void
   await repl.open({ resume: id });
 }
 
+/** `/name TITLE`. */
 export function nameSession(repl: Repl, _: readonly string[], rest: string): void {
   const title = cleanTitle(rest);
   if (title === "") repl.error("usage: /name TITLE");
@@ -67,6 +70,7 @@ export function nameSession(repl: Repl, _: readonly string[], rest: string): voi
   else repl.error("the session begins with your first message: name it then");
 }
 
+/** `/model [PROVIDER/ID]`: without a name, what the endpoints serve is asked for and listed. Throws UserError when it cannot be used. */
 export async function chooseModel(repl: Repl, words: readonly string[]): Promise<void> {
   let [name] = words;
   if (words.length > 1) {
@@ -90,6 +94,7 @@ export async function chooseModel(repl: Repl, words: readonly string[]): Promise
   repl.say([`model ${visible(repl.runtime.model)}`]);
 }
 
+/** `/reasoning [LEVEL]`. */
 export async function chooseReasoning(repl: Repl, words: readonly string[]): Promise<void> {
   const [word] = words;
   const level =
@@ -106,6 +111,12 @@ export async function chooseReasoning(repl: Repl, words: readonly string[]): Pro
   } else if (word !== undefined) repl.error(`there is no level "${visible(word)}": ${EFFORTS.join(", ")}`);
 }
 
+/** A path as a shell would read it: `~` at its start is the user's home. */
+function atHome(repl: Repl, path: string): string {
+  const { home } = repl;
+  return home === undefined ? path : path.replace(/^~(?=\/|$)/, () => home);
+}
+
 const FORMATS: Readonly<Record<string, ExportFormat>> = {
   ".md": "markdown",
   ".markdown": "markdown",
@@ -116,6 +127,7 @@ const FORMATS: Readonly<Record<string, ExportFormat>> = {
   ".txt": "text",
 };
 
+/** `/export [FILE]`: the format follows from the name; nothing is replaced. Throws UserError when it cannot be written. */
 export async function exportSession(repl: Repl, _: readonly string[], rest: string): Promise<void> {
   const { sessionDir, cwd } = repl.controls;
   const { sessionId } = repl.runtime;
@@ -124,7 +136,7 @@ export async function exportSession(repl: Repl, _: readonly string[], rest: stri
     repl.error("there is nothing to export yet");
     return;
   }
-  const path = resolve(cwd, rest === "" ? `${sessionId}.md` : rest);
+  const path = resolve(cwd, rest === "" ? `${sessionId}.md` : atHome(repl, rest));
   const format = FORMATS[extname(path).toLowerCase()];
   if (!format) {
     repl.error(`what should ${visible(path)} be? Its name ends in .md, .html, .json, .jsonl or .txt`);
@@ -149,9 +161,9 @@ function directoryAt(path: string): string | undefined {
   }
 }
 
+/** `/cd [DIR]`: a new session there; without a directory, in the home. */
 export async function changeDirectory(repl: Repl, _: readonly string[], rest: string): Promise<void> {
-  const home = repl.home ?? "~";
-  const cwd = directoryAt(resolve(repl.controls.cwd, rest === "" ? home : rest.replace(/^~(?=\/|$)/, home)));
+  const cwd = directoryAt(resolve(repl.controls.cwd, atHome(repl, rest === "" ? "~" : rest)));
   if (cwd === undefined) {
     repl.error(`there is no directory ${visible(rest)}`);
     return;

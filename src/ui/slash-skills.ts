@@ -7,6 +7,7 @@ export function skillNames(repl: Repl): readonly string[] {
   return repl.controls.skills.list().map((skill) => skill.name);
 }
 
+/** `/skills [NAME]`. */
 export async function pickSkill(repl: Repl, words: readonly string[]): Promise<void> {
   const { skills } = repl.controls;
   await skills.refresh();

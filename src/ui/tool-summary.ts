@@ -15,7 +15,7 @@ function pathsOf(patches: readonly unknown[]): string {
 }
 
 /** What a call is about: the command, the path with its range, the pattern; "" when its arguments say nothing. */
-export function callSubject(input: Readonly<Record<string, unknown>>): string {
+function callSubject(input: Readonly<Record<string, unknown>>): string {
   const { argv, path, patches, pattern, url, query, start_line: start, end_line: end, process_id: id, action } = input;
   let text = "";
   if (Array.isArray(argv)) text = argv.map((word) => quoted(String(word))).join(" ");

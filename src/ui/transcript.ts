@@ -84,12 +84,9 @@ class EventTranscript implements Transcript {
       case "tool_started":
         this.#running.set(event.callId, { name: event.name, arguments: event.arguments, started: this.#options.now() });
         break;
-      case "tool_finished": {
-        const call = this.#running.get(event.callId) ?? { name: event.name, arguments: {} };
-        this.#running.delete(event.callId);
-        this.#settle(renderTool({ ...event, arguments: call.arguments }, this.#columns, this.#options.style));
+      case "tool_finished":
+        this.#finishTool(event);
         break;
-      }
       case "effect":
         this.#effect(event.effect);
         break;
@@ -98,9 +95,7 @@ class EventTranscript implements Transcript {
         this.error(event.error);
         break;
       case "cancelled":
-        this.#flushAnswer();
-        this.#gap();
-        this.#settle([this.#options.style.yellow(`■ cancelled${event.reason === "user" ? "" : ` (${visible(event.reason)})`}`)]);
+        this.#cancelled(event.reason);
         break;
       case "diagnostic":
         this.#diagnostic(event.diagnostic);
@@ -109,12 +104,7 @@ class EventTranscript implements Transcript {
         this.#queued(event.kind, event.action, event.text);
         break;
       case "compaction":
-        this.#gap();
-        this.#settle([
-          this.#options.style.dim(
-            `· compacted: about ${event.beforeTokens} → ${event.afterTokens} tokens (${event.recoveryHandle})`,
-          ),
-        ]);
+        this.#compacted(event);
         break;
       case "turn_finished":
         this.#flushAnswer();
@@ -243,6 +233,25 @@ class EventTranscript implements Transcript {
     this.#thinkingSince = undefined;
     this.#thought = "";
     this.#settle([this.#options.style.dim(`· thought for ${took}`)]);
+  }
+
+  #finishTool(event: Extract<RunEvent, { type: "tool_finished" }>): void {
+    const call = this.#running.get(event.callId);
+    this.#running.delete(event.callId);
+    this.#settle(renderTool({ ...event, arguments: call?.arguments ?? {} }, this.#columns, this.#options.style));
+  }
+
+  #cancelled(reason: string): void {
+    this.#flushAnswer();
+    this.#gap();
+    this.#settle([this.#options.style.yellow(`■ cancelled${reason === "user" ? "" : ` (${visible(reason)})`}`)]);
+  }
+
+  #compacted({ beforeTokens, afterTokens, recoveryHandle }: Extract<RunEvent, { type: "compaction" }>): void {
+    this.#gap();
+    this.#settle([
+      this.#options.style.dim(`· compacted: about ${beforeTokens} → ${afterTokens} tokens (${visible(recoveryHandle)})`),
+    ]);
   }
 
   #retry(event: Extract<RunEvent, { type: "retrying" }>): void {
