@@ -3,15 +3,17 @@
  * when a person sits at a terminal. Refuses: what the REPL does with it (ui/repl.ts).
  */
 import { join } from "node:path";
-import { EXIT, type ExitCode } from "../base/user-error.ts";
+import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
 import { updatePrivateFile } from "../config/private-file.ts";
-import { readSettingsFile } from "../config/settings-file.ts";
+import { type FileRead, readSettingsFile } from "../config/settings-file.ts";
 import { openTrust, trustHash } from "../config/trust.ts";
 import { findTrustFiles } from "../config/trust-files.ts";
 import { resolveProviders } from "../provider/presets.ts";
+import type { Output } from "../ui/output.ts";
 import { Repl } from "../ui/repl.ts";
+import { visible } from "../ui/sanitize.ts";
 import { isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
 import type { CommandContext } from "./command.ts";
 import { openRun, type RunContext } from "./run.ts";
@@ -51,9 +53,21 @@ function knownModels(context: RunContext): readonly string[] {
   );
 }
 
-function askedBefore(file: string): readonly string[] {
-  const read = readSettingsFile(file);
+function hashesOf(read: FileRead): readonly string[] {
   return read.kind === "bytes" ? new TextDecoder().decode(read.bytes).split("\n") : [];
+}
+
+/** Remembers what was asked about. Where that cannot be kept it is said, and asked again next time. */
+async function rememberAsked(file: string, hashes: readonly string[], output: Output): Promise<void> {
+  try {
+    await updatePrivateFile(file, (read) => {
+      const before = hashesOf(read).filter((line) => line !== "");
+      return `${[...before, ...hashes].slice(-MAX_ASKED).join("\n")}\n`;
+    });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    output.stderr.line(`thndrs: ${visible(error.message)}`);
+  }
 }
 
 /**
@@ -73,15 +87,11 @@ async function askForTrust(context: RunContext): Promise<void> {
   }
   if (waiting.length === 0) return;
   const asked = homes.state === undefined ? undefined : join(homes.state, "trust-asked");
-  const before = asked === undefined ? [] : askedBefore(asked);
+  const before = asked === undefined ? [] : hashesOf(readSettingsFile(asked));
   if (waiting.every((hash) => before.includes(hash))) return;
   const { runTrust } = await import("./trust.ts");
   await runTrust(commandContext(context));
-  if (asked === undefined) return;
-  await updatePrivateFile(asked, (read) => {
-    const before = read.kind === "bytes" ? new TextDecoder().decode(read.bytes).split("\n") : [];
-    return `${[...before.filter((line) => line !== ""), ...waiting].slice(-MAX_ASKED).join("\n")}\n`;
-  });
+  if (asked !== undefined) await rememberAsked(asked, waiting, output);
 }
 
 /** Runs the REPL to its end. @throws UserError when configuration, model or session are not there. */

@@ -254,6 +254,17 @@ test("an untrusted project configuration is asked about once, and no means no", 
   expect(existsSync(join(place.at("home"), "trust.json"))).toBe(false);
 });
 
+test("an answer about trust that cannot be remembered is said, and the REPL starts all the same", async () => {
+  await using place = await tempDir({ ".thndrs/config.toml": 'authority = "read-only"\n', "home/state": "a file" });
+  await using stage = await startRepl([], { cwd: place.path, env: { THNDRS_HOME: place.at("home") }, ready: false });
+  await stage.terminal.waitFor("Trust these files");
+  stage.terminal.press("enter");
+  await stage.terminal.waitFor("[Diagnostics]");
+  await waitForFlat(stage.terminal, "home/state is not a directory");
+  stage.send("/status");
+  await stage.terminal.waitFor("authority  workspace-write");
+});
+
 test("a prompt on the command line is sent first", async () => {
   await using stage = await startRepl([{ text: "hello back" }], { args: ["hello", "there"] });
   await stage.terminal.waitFor("hello back");
