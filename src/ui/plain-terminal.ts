@@ -51,8 +51,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
       return stream.rows;
     },
     settle(lines) {
-      if (held) waiting = [...waiting, ...lines];
-      else put(lines);
+      if (!held) put(lines);
+      else for (const line of lines) waiting.push(line);
     },
     refresh,
     async hold() {

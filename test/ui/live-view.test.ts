@@ -5,6 +5,7 @@ import { createInputLayout } from "../../src/ui/input-layout.ts";
 import { createLiveTerminal } from "../../src/ui/live.ts";
 import { composeFrame } from "../../src/ui/live-view.ts";
 import type { OutputStream } from "../../src/ui/output.ts";
+import { createPlainTerminal } from "../../src/ui/plain-terminal.ts";
 import { Screen } from "../support/screen.ts";
 
 const segmenter = createSegmenter();
@@ -170,4 +171,26 @@ test("L05 a terminal that gets lower and higher again shows one input and one st
     expect(shown.filter((line) => line.startsWith("> "))).toEqual([`> ${typed}`]);
     expect(shown.filter((line) => line === "status")).toHaveLength(rows === 2 ? 0 : 1);
   }
+});
+
+test("on a plain terminal nothing is written while it is lent; what settled meanwhile comes afterwards", async () => {
+  let written = "";
+  const stream: OutputStream = {
+    ...streamOf(new Screen(40, 6)),
+    write: (part) => {
+      written += String(part);
+    },
+    line: (text) => {
+      written += `${text}\n`;
+    },
+  };
+  const live = createPlainTerminal(stream, () => ({ above: [], input: { prompt: "> ", text: "", cursor: 0 }, below: [] }));
+  live.settle(["before"]);
+  await live.hold();
+  live.settle(["one"]);
+  live.settle(["two"]);
+  expect(written).toBe("before\n");
+  live.release();
+  expect(written).toBe("before\none\ntwo\n");
+  await live.finish();
 });
