@@ -74,8 +74,11 @@ export function createAsker(options: AskerOptions): AskApproval {
     if (options.approvals().allows(name, input)) return { allowed: true };
     const allowance = allowanceFor(name, input);
     const answer = await options.pick(questionFor(name, input, allowance, signal));
-    if (answer === undefined && !signal.aborted) options.cancel();
-    if (answer === undefined || answer === "no") return { allowed: false, reason: "The user said no." };
+    if (answer === undefined) {
+      if (!signal.aborted) options.cancel();
+      return { allowed: false, reason: "Cancelled." };
+    }
+    if (answer === "no") return { allowed: false, reason: "The user said no." };
     if (answer === "session") options.approvals().forSession(allowance);
     if (answer === "project") {
       try {

@@ -55,6 +55,31 @@ test("an outside agent's question shows its title before its input, an own tool'
   ]);
 });
 
+test("a question that is given up cancels the run and is no 'no'", async () => {
+  let cancelled = 0;
+  const answers = [undefined, "no", undefined] as const;
+  const seen: unknown[] = [];
+  const gone = new AbortController();
+  const ask = createAsker({
+    approvals: () => openApprovals(undefined, ""),
+    pick: async () => {
+      if (seen.length === 2) gone.abort();
+      return answers[seen.length];
+    },
+    cancel: () => {
+      cancelled += 1;
+    },
+    onFailure: () => undefined,
+  });
+  for (const _ of answers) seen.push(await ask("run_shell", { argv: ["ls"] }, {} as ToolEntry, gone.signal));
+  expect(seen).toEqual([
+    { allowed: false, reason: "Cancelled." },
+    { allowed: false, reason: "The user said no." },
+    { allowed: false, reason: "Cancelled." },
+  ]);
+  expect(cancelled).toBe(1);
+});
+
 test("numbered questions come one after the other; one whose signal has come is not asked", async () => {
   const { lending, said } = numbered();
   const gone = AbortSignal.abort();
