@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import type { Window } from "../agent/budget.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
+import { variablePrefix } from "../base/variable-name.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
@@ -194,7 +195,7 @@ function openAgent(name: string, request: ModelRequest): ChosenModel {
 
 /** Why no request can be sent there; undefined when one can. A password in what was set is not shown. */
 export function addressProblem({ name, baseUrl }: ProviderSettings): string | undefined {
-  const where = `set ${name.toUpperCase().replaceAll("-", "_")}_BASE_URL, or base_url under [providers.${name}]`;
+  const where = `set ${variablePrefix(name)}_BASE_URL, or base_url under [providers.${name}]`;
   if (baseUrl === undefined) return `provider ${name} has no base URL: ${where}`;
   if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return undefined;
   const shown = baseUrl.includes("@") ? "" : ` ("${baseUrl}")`;
