@@ -61,7 +61,11 @@ async function execute(
 ): Promise<ToolResult> {
   if (!entry) return unknownTool(call.name, context.toolbox);
   const permit = await context.permit(call.name, input, entry, context.signal);
-  if (!permit.allowed) return failed(permit.reason);
+  if (!permit.allowed) {
+    // Who cancels the run at the question has not denied the call (L08).
+    const cancelled = context.signal.aborted ? ({ status: "cancelled" } as const) : {};
+    return { ...failed(permit.reason), ...cancelled };
+  }
   const tool = await entry.load();
   const checked = checkArguments(call.name, tool.input, input);
   if (!checked.ok) return failed(checked.message);

@@ -47,7 +47,9 @@ export function createPermitGate(policy: ToolPolicy, approval: Approval, ask: As
       if (refusal !== undefined) return deny(name, refusal);
       if (!asks(approval, entry)) return { allowed: true };
       if (!ask) return deny(name, `Approval is required (approval = "${approval}") and nobody can be asked here.`);
-      return ask(name, input, entry, signal).then((permit) => (permit.allowed ? permit : deny(name, permit.reason)));
+      return ask(name, input, entry, signal).then((permit) =>
+        permit.allowed || signal.aborted ? permit : deny(name, permit.reason),
+      );
     },
   };
 }

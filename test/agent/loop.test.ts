@@ -306,6 +306,17 @@ test("L08 a cancel in a tool: one cancelled event, the call is answered, later c
   expect(messages.filter((message) => message.role === "tool")).toHaveLength(2);
 });
 
+test("L08 a cancel at a question: the call is cancelled, not denied", async () => {
+  const { context, controller, events } = setUp({ script: [calling(["t", {}])], tools: [{ name: "t", effect: "shell" }] });
+  const permit = async () => {
+    controller.abort("user");
+    return { allowed: false, reason: "Cancelled." } as const;
+  };
+  const outcome = await runTurn({ ...context, calls: { ...context.calls, permit } });
+  expect(outcome.status).toBe("cancelled");
+  expect(events.find((event) => event.type === "tool_finished")).toMatchObject({ status: "cancelled", output: "Cancelled." });
+});
+
 test("a time limit is a timeout, not a user's cancel", async () => {
   const { run, controller } = setUp({ script: [saying("never")] });
   controller.abort("timeout");
