@@ -3,6 +3,7 @@
  * Objects are loose: fields a newer program added are kept. Refuses: unknown types (classify says "foreign").
  */
 import { z } from "zod";
+import { isPlainRecord } from "./quick-check.ts";
 import type { ReadRecord, RecordType } from "./records.ts";
 import { SCHEMA_VERSION } from "./records.ts";
 
@@ -27,7 +28,9 @@ const contextItem = z.looseObject({
 });
 
 /** What every line begins with. By hand: zod would copy each record a second time, and resume reads them all. */
-function isEnvelope(value: unknown): value is { readonly schema_version: number; readonly type: string } {
+function isEnvelope(
+  value: unknown,
+): value is { readonly schema_version: number; readonly type: string } & Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const { schema_version, seq, time, type } = value as Readonly<Record<string, unknown>>;
   const whole = (number: unknown, least: number): boolean => Number.isSafeInteger(number) && (number as number) >= least;
@@ -35,7 +38,7 @@ function isEnvelope(value: unknown): value is { readonly schema_version: number;
 }
 
 /** One schema a record type, without the envelope (sessions.md, Records). */
-const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
+export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
   session_meta: z.looseObject({
     session_id: z.string(),
     cwd: z.string(),
@@ -207,6 +210,7 @@ export function classify(value: unknown): ReadRecord | undefined {
   if (!isEnvelope(value)) return undefined;
   const known = value.schema_version <= SCHEMA_VERSION && Object.hasOwn(recordSchemas, value.type);
   if (!known) return { known: false, record: value } as ReadRecord;
-  const schema = recordSchemas[value.type as RecordType];
-  return schema.safeParse(value).success ? ({ known: true, record: value } as ReadRecord) : undefined;
+  const type = value.type as RecordType;
+  const good = isPlainRecord(value, type) || recordSchemas[type].safeParse(value).success;
+  return good ? ({ known: true, record: value } as ReadRecord) : undefined;
 }
