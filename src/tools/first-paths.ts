@@ -10,9 +10,9 @@ export type FirstPaths = {
   paths(): readonly string[];
 };
 
-/** Memory: at most twice the limit, or 4,096 paths. */
+/** Memory: at most twice the limit, or 512 paths. A small room: once it was full, most paths are behind its last and cost one comparison. */
 export function createFirstPaths(limit: number, accept: PathFilter): FirstPaths {
-  const room = Math.max(limit * 2, 4096);
+  const room = Math.max(limit * 2, 512);
   const held: string[] = [];
   let total = 0;
   /** Paths behind this one cannot be among the first any more. */
