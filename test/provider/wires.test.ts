@@ -115,6 +115,95 @@ const SCENARIOS: readonly Scenario[] = [
     stop: "end",
     usage: { inputTokens: 1_000, outputTokens: 50, cacheReadTokens: 800 },
   },
+  { name: "an empty delta between others", answer: { text: ["a", "", "b"] }, text: "ab", stop: "end" },
+  { name: "a character a delta", answer: { text: [..."one at a time"] }, text: "one at a time", stop: "end" },
+  { name: "a delta of 60 KB", answer: { text: "é".repeat(30_000) }, text: "é".repeat(30_000), stop: "end" },
+  { name: "text that is JSON", answer: { text: '{"error":{"message":"no"}}' }, text: '{"error":{"message":"no"}}', stop: "end" },
+  {
+    name: "text that looks like frames of its own",
+    answer: { text: ["event: error\n", "data: {}\n\n", ": comment\n"] },
+    text: "event: error\ndata: {}\n\n: comment\n",
+    stop: "end",
+  },
+  { name: "tabs, CR and backslashes", answer: { text: "a\tb\rc\\n\\u0041" }, text: "a\tb\rc\\n\\u0041", stop: "end" },
+  { name: "right-to-left and combining marks", answer: { text: ["שלום", " e\u0301"] }, text: "שלום e\u0301", stop: "end" },
+  { name: "a joined emoji over three deltas", answer: { text: ["👩", "\u200d", "💻"] }, text: "👩\u200d💻", stop: "end" },
+  {
+    name: "the same call twice",
+    answer: {
+      calls: [
+        { name: "a", arguments: { n: 1 } },
+        { name: "a", arguments: { n: 1 } },
+      ],
+    },
+    calls: [
+      ["a", '{"n":1}'],
+      ["a", '{"n":1}'],
+    ],
+    stop: "tool_calls",
+  },
+  {
+    name: "twenty parallel calls",
+    answer: { calls: Array.from({ length: 20 }, (_, n) => ({ name: `t${n}`, arguments: { n } })) },
+    calls: Array.from({ length: 20 }, (_, n) => [`t${n}`, `{"n":${n}}`] as const),
+    stop: "tool_calls",
+  },
+  {
+    name: "nested arguments of every kind",
+    answer: { calls: [{ name: "a", arguments: '{"a":[1,-2.5e3,null,true,{"b":[]}],"":{}}' }] },
+    calls: [["a", '{"a":[1,-2.5e3,null,true,{"b":[]}],"":{}}']],
+    stop: "tool_calls",
+  },
+  {
+    name: "arguments with quotes, escapes and newlines",
+    answer: { calls: [{ name: "a", arguments: { s: 'a"b\\c\n\td' } }] },
+    calls: [["a", JSON.stringify({ s: 'a"b\\c\n\td' })]],
+    stop: "tool_calls",
+  },
+  {
+    name: "numbers that a double cannot hold stay as written",
+    answer: { calls: [{ name: "a", arguments: '{"n":12345678901234567890}' }] },
+    calls: [["a", '{"n":12345678901234567890}']],
+    stop: "tool_calls",
+  },
+  {
+    name: "a tool of an outside server",
+    answer: { calls: [{ name: "mcp__server-1__tool_2", arguments: {} }] },
+    calls: [["mcp__server-1__tool_2", "{}"]],
+    stop: "tool_calls",
+  },
+  {
+    name: "reasoning and text in many deltas, then two calls",
+    answer: { reasoning: ["a ", "b ", "北"], text: ["c", "d"], calls: [{ name: "x" }, { name: "y" }] },
+    reasoning: "a b 北",
+    text: "cd",
+    calls: [
+      ["x", "{}"],
+      ["y", "{}"],
+    ],
+    stop: "tool_calls",
+  },
+  {
+    name: "reasoning, then a cut answer",
+    answer: { reasoning: "hm", text: "half", stop: "length" },
+    reasoning: "hm",
+    text: "half",
+    stop: "length",
+  },
+  {
+    name: "no output tokens",
+    answer: { text: "x", usage: { input: 7, output: 0 } },
+    text: "x",
+    stop: "end",
+    usage: { inputTokens: 7, outputTokens: 0 },
+  },
+  {
+    name: "usage of millions",
+    answer: { text: "x", usage: { input: 2_000_000, output: 128_000, cacheRead: 1_999_000 } },
+    text: "x",
+    stop: "end",
+    usage: { inputTokens: 2_000_000, outputTokens: 128_000, cacheReadTokens: 1_999_000 },
+  },
 ];
 
 for (const wire of WIRES) {
