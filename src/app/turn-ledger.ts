@@ -1,4 +1,5 @@
 /** When the `context_ledger` record of a turn is written. Refuses: what it says (ledger.ts). */
+import { atMost } from "../base/at-most.ts";
 import type { Emit } from "../types/event.ts";
 import type { ContextLedger } from "./ledger.ts";
 
@@ -47,25 +48,17 @@ export function beginTurnLedger(parts: TurnLedgerParts): TurnLedger {
   const written = parts.indexed().then(write);
   return {
     async finish(well) {
-      if (well) await within(TURN_WAIT_MS, written);
+      if (well) await atMost(TURN_WAIT_MS, written);
       if (well && last !== undefined) write();
       // In a large tree the index may still be made: then its ledger comes when it comes.
       over = !well || last !== undefined;
     },
     async settle() {
-      if (!over) await within(CLOSE_WAIT_MS, written);
+      if (!over) await atMost(CLOSE_WAIT_MS, written);
       over = true;
     },
     drop() {
       over = true;
     },
   };
-}
-
-/** Waits for `work`, at most `ms`; leaves no timer behind. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }

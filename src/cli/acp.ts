@@ -4,6 +4,7 @@
  */
 import { createProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
@@ -13,7 +14,6 @@ import { createNotices, type Notices } from "../ui/notices.ts";
 import { sanitize } from "../ui/sanitize.ts";
 import { stdinStream } from "../ui/stdin.ts";
 import { type CommandContext, environmentOf, verbosityOf } from "./command.ts";
-import { signalExit } from "./signal-exit.ts";
 import { renderTable } from "./table.ts";
 
 type Place = { readonly loaded: LoadedConfig; readonly redact: (text: string) => string };

@@ -1,11 +1,12 @@
 /** `thndrs login PROVIDER`, `logout PROVIDER`, `auth status`. Refuses: printing a key, taking one as an argument. */
+
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { visible } from "../ui/sanitize.ts";
 import { readStdin, stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
 import { describeSource, findProvider, openEndpoints } from "./endpoints.ts";
-import { signalExit } from "./signal-exit.ts";
 
 const MAX_KEY_BYTES = 16_384;
 

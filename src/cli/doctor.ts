@@ -2,6 +2,8 @@
  * `thndrs doctor [--json] [--online]`: what this installation has and what it lacks. Without `--online` nothing leaves the
  * machine and no port is tried. Refuses: repairing anything, showing a key.
  */
+
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
@@ -18,7 +20,6 @@ import {
 } from "./doctor-checks.ts";
 import { showReport } from "./doctor-text.ts";
 import { describeSource, joinEndpoints } from "./endpoints.ts";
-import { signalExit } from "./signal-exit.ts";
 
 /** The configuration, or why it cannot be read: doctor goes on with the defaults. */
 async function loadOrExplain(

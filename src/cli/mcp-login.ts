@@ -1,6 +1,7 @@
 /** `thndrs mcp login NAME`: prints an address, waits for the browser to come back, keeps the tokens. Refuses: opening a browser. */
 import { version } from "../app/version.ts";
 import { createProcessOwner } from "../base/process.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { sayFailure } from "../mcp/failures.ts";
 import { type LoginRequest, listenForBrowser, logIn } from "../mcp/login.ts";
@@ -8,7 +9,6 @@ import { loginName } from "../mcp/login-store.ts";
 import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 import { findServer, openMcpPlace } from "./mcp-open.ts";
-import { signalExit } from "./signal-exit.ts";
 
 /** How long a person may take. */
 const LOGIN_MS = 10 * 60_000;

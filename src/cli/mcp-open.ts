@@ -2,6 +2,7 @@
 import { version } from "../app/version.ts";
 import { createProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { type Credentials, createCredentials } from "../config/credentials.ts";
@@ -11,7 +12,6 @@ import { type ListedServer, type Plans, readPlans } from "../mcp/plans.ts";
 import { type McpServers, openServers } from "../mcp/servers.ts";
 import type { Diagnostic } from "../types/event.ts";
 import type { CommandContext } from "./command.ts";
-import { signalExit } from "./signal-exit.ts";
 
 export type McpPlace = {
   readonly root: string;

@@ -1,5 +1,6 @@
 /** `thndrs models [PROVIDER]`: what the configured endpoints serve, with window and price where known. Refuses: caching. */
 import { version } from "../app/version.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { listModels, probeLocal } from "../provider/listing.ts";
 import { modelInfo } from "../provider/models.ts";
@@ -8,7 +9,6 @@ import type { ProviderSettings } from "../types/settings.ts";
 import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 import { type Endpoints, findProvider, openEndpoints } from "./endpoints.ts";
-import { signalExit } from "./signal-exit.ts";
 
 const LIST_TIMEOUT_MS = 15_000;
 

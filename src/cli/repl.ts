@@ -3,6 +3,7 @@
  * when a person sits at a terminal. Refuses: what the REPL does with it (ui/repl.ts).
  */
 import { join } from "node:path";
+import { exitOf } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
@@ -17,7 +18,6 @@ import { visible } from "../ui/sanitize.ts";
 import { isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
 import type { CommandContext } from "./command.ts";
 import { openRun, type RunContext } from "./run.ts";
-import { exitOf } from "./signal-exit.ts";
 
 /** How long endpoints are waited for by `/model`. */
 const LIST_MS = 6000;

@@ -4,6 +4,7 @@
  */
 import type * as Clack from "@clack/prompts";
 import { version } from "../app/version.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { setTopLevelKey } from "../config/edit.ts";
 import { configPaths } from "../config/homes.ts";
@@ -19,7 +20,6 @@ import { askForKey } from "./auth.ts";
 import type { CommandContext } from "./command.ts";
 import { describeSource, type Endpoints, openEndpoints } from "./endpoints.ts";
 import { askEndpoint } from "./models.ts";
-import { signalExit } from "./signal-exit.ts";
 
 const TRY_TIMEOUT_MS = 30_000;
 /** More models than this are not offered as a list; the id is typed. */

@@ -4,6 +4,7 @@
  */
 import { basename, relative } from "node:path";
 import { MARKER_VARIABLE } from "../base/child-env.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
@@ -19,7 +20,6 @@ import { SKILL_FILE } from "../skills/skill.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
-import { signalExit } from "./signal-exit.ts";
 
 async function list(context: CommandContext, store: TrustStore): Promise<ExitCode> {
   const entries = await Promise.all(

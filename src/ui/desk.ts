@@ -4,9 +4,9 @@
  */
 import { join } from "node:path";
 import type { OpenedRuntime } from "../app/open.ts";
+import { atMost } from "../base/at-most.ts";
 import type { RunEvent } from "../types/event.ts";
 import { type Approvals, openApprovals } from "./approvals.ts";
-import { atMost } from "./at-most.ts";
 import { type History, openHistory } from "./history.ts";
 import { showTail } from "./resumed-tail.ts";
 import { visible } from "./sanitize.ts";

@@ -3,6 +3,7 @@
  */
 
 import type { Runtime } from "../app/runtime.ts";
+import { exitOf } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import type { RunEvent, TurnOutcome } from "../types/event.ts";
 import { eventLine, jsonLine, OUTPUT_VERSION, type RunResult, usageJson } from "./events-json.ts";
@@ -31,13 +32,6 @@ export type PrintOptions = {
   readonly elapsed: () => number;
 };
 
-const SIGNALS: Readonly<Record<string, ExitCode>> = {
-  "signal:SIGINT": EXIT.sigint,
-  "signal:SIGTERM": EXIT.sigterm,
-  "signal:SIGHUP": EXIT.sighup,
-  "internal error": EXIT.internal,
-};
-
 /** The exit code of an outcome (cli.md, exit table). */
 export function exitCodeOf(outcome: TurnOutcome, cancelReason: string): ExitCode {
   switch (outcome.status) {
@@ -52,7 +46,7 @@ export function exitCodeOf(outcome: TurnOutcome, cancelReason: string): ExitCode
     case "timeout":
       return EXIT.timeout;
     case "cancelled":
-      return SIGNALS[cancelReason] ?? EXIT.sigint;
+      return exitOf(cancelReason) ?? EXIT.sigint;
   }
 }
 

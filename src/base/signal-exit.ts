@@ -1,13 +1,14 @@
-/** The exit code of a command that was ended by a signal or by the person. Refuses: listening to signals (main.ts). */
-import { EXIT, type ExitCode } from "../base/user-error.ts";
+/** The exit code of a run or a command that was ended by a signal, by the person, or by a bug of ours. Refuses: listening to signals (main.ts). */
+import { EXIT, type ExitCode } from "./user-error.ts";
 
 const CODES: Readonly<Record<string, ExitCode>> = {
   "signal:SIGINT": EXIT.sigint,
   "signal:SIGTERM": EXIT.sigterm,
   "signal:SIGHUP": EXIT.sighup,
+  "internal error": EXIT.internal,
 };
 
-/** The exit code of an abort reason (`signal:NAME`); undefined for any other reason. */
+/** The exit code of an abort reason (`signal:NAME`, `internal error`); undefined for any other reason. */
 export function exitOf(reason: unknown): ExitCode | undefined {
   return CODES[String(reason)];
 }
