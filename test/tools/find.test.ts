@@ -5,13 +5,12 @@ import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "no
 import { join } from "node:path";
 import { MAX_RESULT_BYTES, MAX_RESULTS, MAX_RESULTS_CEILING } from "../../src/tools/bounds.ts";
 import { type Files, giveTo, type TempDir, tempDir } from "../support/temp.ts";
-import { installed, pathOf, type Searching, searching } from "./search-place.ts";
+import { freshWorkspace, installed, pathOf, type Searching, searching } from "./search-place.ts";
 
 // Many small processes and files: on a busy machine slower than the default allows.
 setDefaultTimeout(30_000);
 
 let place: TempDir;
-let count = 0;
 /** PATH values that leave only one engine. */
 const paths: Record<string, string> = {};
 beforeAll(async () => {
@@ -23,12 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => place.remove());
 
-async function workspace(files: Files): Promise<string> {
-  const root = `ws${++count}`;
-  mkdirSync(place.at(root));
-  await place.write(Object.fromEntries(Object.entries(files).map(([path, content]) => [join(root, path), content])));
-  return place.at(root);
-}
+const workspace = (files: Files): Promise<string> => freshWorkspace(place, files);
 
 async function eachEngine(root: string, run: (tools: Searching, engine: string) => Promise<void>): Promise<void> {
   for (const [engine, PATH] of Object.entries(paths)) await run(await searching(root, { PATH }), engine);

@@ -5,6 +5,7 @@ import { detectEngines } from "../../src/base/engines.ts";
 import { findFiles, listSearchableFiles } from "../../src/tools/find.ts";
 import { searchText } from "../../src/tools/search.ts";
 import type { Tool, ToolResult } from "../../src/tools/tool.ts";
+import { type Files, type TempDir, writeFiles } from "../support/temp.ts";
 import { fileTools } from "./file-context.ts";
 
 /** The real programs of this machine. */
@@ -18,6 +19,16 @@ export function pathOf(at: string, programs: Readonly<Record<string, string | un
     symlinkSync(target, join(at, name));
   }
   return at;
+}
+
+let count = 0;
+
+/** A fresh workspace of these files below `place`; its absolute path. */
+export async function freshWorkspace(place: TempDir, files: Files): Promise<string> {
+  const root = place.at(`ws${++count}`);
+  mkdirSync(root);
+  await writeFiles(root, files);
+  return root;
 }
 
 export type Searching = {

@@ -1,32 +1,25 @@
 /** search_text: cases S01–S15 and T03, with rg and without. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_LINE_CHARS, MAX_RESULT_BYTES, MAX_RESULTS } from "../../src/tools/bounds.ts";
 import { runningWith } from "../support/processes.ts";
 import { type Files, giveTo, initGit, type TempDir, tempDir } from "../support/temp.ts";
-import { installed, pathOf, searching } from "./search-place.ts";
+import { freshWorkspace, installed, pathOf, searching } from "./search-place.ts";
 
 // Many small processes and files: on a busy machine slower than the default allows.
 setDefaultTimeout(30_000);
 
 let place: TempDir;
 let withoutRg = "";
-let count = 0;
 beforeAll(async () => {
   place = await tempDir();
   withoutRg = pathOf(place.at("bin-find"), { find: installed.find });
 });
 afterAll(() => place.remove());
 
-/** A fresh workspace below the shared temporary directory. */
-async function workspace(files: Files): Promise<string> {
-  const root = `ws${++count}`;
-  mkdirSync(place.at(root));
-  await place.write(Object.fromEntries(Object.entries(files).map(([path, content]) => [join(root, path), content])));
-  return place.at(root);
-}
+const workspace = (files: Files): Promise<string> => freshWorkspace(place, files);
 
 const both = (): [string, Record<string, string | undefined>][] => [
   ["rg", { PATH: process.env.PATH }],
