@@ -1,158 +1,25 @@
 /**
- * Picks a door, sets the exit code. The only place that reads argv and the working directory, listens to signals and sets
- * process.exitCode. Refuses: everything else.
+ * The entry: argv in, exit code out. Says the version by itself, since that needs nothing else of the program (a third of the
+ * time a start takes, measured), and leaves the rest to program.ts. Refuses: everything else.
  */
-import { realpathSync, statSync } from "node:fs";
-import { resolve } from "node:path";
-import { commit, version } from "./app/version.ts";
-import type { ProcessOwner } from "./base/process.ts";
-import { EXIT, type ExitCode, UserError } from "./base/user-error.ts";
-import { type Parsed, parseArgs } from "./cli/args.ts";
-import { readEnvironment } from "./config/env.ts";
-import { type Output, openOutput } from "./ui/output.ts";
-import type { PrintFormat } from "./ui/print.ts";
+import { version } from "./app/version.ts";
+import { openOutput } from "./ui/output.ts";
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-/** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
-const BUG_GRACE_MS = 5000;
-
-/** First signal: everything winds down, children first. Second: the program ends at once, children killed. */
-function listenToSignals(processes: ProcessOwner, controller: AbortController): void {
-  // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
-  process.on("SIGCHLD", () => {});
-  for (const signal of SIGNALS) {
-    process.on(signal, () => {
-      if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
-      endNow(processes, signal);
-    });
-  }
-}
-
-function endNow(processes: ProcessOwner | undefined, signal: (typeof SIGNALS)[number]): void {
-  processes?.killAllNow();
-  for (const name of SIGNALS) process.removeAllListeners(name);
-  process.kill(process.pid, signal);
-}
-
-function workingDirectory(flag: string | undefined): string {
-  let path: string;
-  try {
-    path = flag === undefined ? process.cwd() : resolve(process.cwd(), flag);
-  } catch {
-    throw new UserError("the current directory is gone: cd to one that exists, or give --cwd DIR");
-  }
-  try {
-    if (statSync(path).isDirectory()) return realpathSync(path);
-  } catch {
-    // The name of a directory one stands in can be no text at all: then it cannot be named to the system again.
-    if (flag === undefined) throw new UserError("the current directory cannot be opened by its name (is that name UTF-8?)");
-    throw new UserError(`--cwd ${flag}: there is no such directory`);
-  }
-  throw new UserError(`--cwd ${flag}: is not a directory`);
-}
-
-/** The output format as far as argv tells, for usage errors found before argv is understood. */
-function formatOf(argv: readonly string[]): PrintFormat {
-  const words = argv.flatMap((word) =>
-    word.startsWith("--output-format=") ? ["--output-format", word.slice("--output-format=".length)] : [word],
-  );
-  const value = words[words.indexOf("--output-format") + 1];
-  return words.includes("--output-format") && (value === "json" || value === "stream-json") ? value : "text";
-}
-
-/** Whether output was lost for another reason than a reader that went away: a full disk is no success. */
-function wasLost(broken: string | undefined): boolean {
-  return broken !== undefined && broken !== "EPIPE" && broken !== "ECONNRESET";
-}
-
-type Start = {
-  readonly parsed: Parsed;
-  readonly env: Readonly<Record<string, string>>;
-  readonly output: Output;
-  readonly controller: AbortController;
-  readonly elapsed: () => number;
-  /** Told who owns the processes, as soon as somebody does. */
-  readonly adopt: (processes: ProcessOwner) => void;
-};
-
-async function open({ parsed, env, output, controller, elapsed, adopt }: Start): Promise<ExitCode> {
-  const { command, words, flags, dash } = parsed;
-  if (flags.version) {
-    output.stdout.line(
-      flags.verbose
-        ? `thndrs ${version} (${commit}, bun ${Bun.version}, ${process.platform} ${process.arch})`
-        : `thndrs ${version}`,
-    );
-    return EXIT.ok;
-  }
-  // Lazy doors: the version is there before anything else is loaded, a subcommand loads no run and a run no subcommand.
-  if (flags.help) {
-    const { usageText } = await import("./cli/usage-text.ts");
-    output.stdout.line(usageText(command));
-    return EXIT.ok;
-  }
-  const cwd = workingDirectory(flags.cwd);
-  const { createProcessOwner } = await import("./base/process.ts");
-  const processes = createProcessOwner({ adopts: true });
-  adopt(processes);
-  listenToSignals(processes, controller);
-  try {
-    if (command !== "") {
-      const { runCommand } = await import("./cli/commands.ts");
-      return await runCommand(command, { words, flags, output, env, cwd, signal: controller.signal, processes });
-    }
-    const { runDoor } = await import("./cli/run.ts");
-    return await runDoor({ words, dash, flags, output, env, cwd, processes, controller, elapsed });
-  } finally {
-    await processes.reapAll();
-  }
+/** `thndrs --version`; false when the text was lost, which the program can explain. */
+async function saidVersion(): Promise<boolean> {
+  const { stdout } = openOutput({ env: {}, color: "never" });
+  stdout.line(`thndrs ${version}`);
+  await stdout.flush();
+  return !stdout.lost;
 }
 
 async function main(argv: readonly string[]): Promise<void> {
-  const started = performance.now();
-  const elapsed = (): number => performance.now() - started;
-  const env = readEnvironment();
-  const controller = new AbortController();
-  let output = openOutput({ env, color: "auto" });
-  let format = formatOf(argv);
-  let verbose = argv.includes("-v") || argv.includes("--verbose");
-  let bug = false;
-  let processes: ProcessOwner | undefined;
-  const adopt = (owner: ProcessOwner): void => {
-    processes = owner;
-  };
-  const end = () => ({ output, format, verbose, elapsedMs: elapsed() });
-  // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
-  const onBug = async (error: unknown): Promise<void> => {
-    bug = true;
-    process.exitCode = EXIT.internal;
-    controller.abort("internal error");
-    // Does not keep the program: only one that hangs meets it.
-    setTimeout(() => endNow(processes, "SIGTERM"), BUG_GRACE_MS).unref();
-    const { reportBug } = await import("./cli/early-end.ts");
-    reportBug(error, end());
-  };
-  process.on("uncaughtException", onBug);
-  process.on("unhandledRejection", onBug);
-  let code: ExitCode;
-  try {
-    const parsed = parseArgs(argv);
-    format = parsed.flags.outputFormat ?? "text";
-    verbose = parsed.flags.verbose ?? false;
-    if (parsed.flags.color && parsed.flags.color !== "auto") output = openOutput({ env, color: parsed.flags.color });
-    code = await open({ parsed, env, output, controller, elapsed, adopt });
-  } catch (error) {
-    const { reportFatal } = await import("./cli/early-end.ts");
-    code = reportFatal(error, end());
-  }
-  process.exitCode = bug ? EXIT.internal : code;
-  await Promise.all([output.stdout.flush(), output.stderr.flush()]);
-  if (!wasLost(output.stdout.broken)) return;
-  if (process.exitCode === EXIT.ok) process.exitCode = EXIT.failed;
-  const { reportLost } = await import("./cli/early-end.ts");
-  reportLost(output.stdout.broken ?? "", end());
-  await output.stderr.flush();
+  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V") && (await saidVersion())) return;
+  // Lazy door: everything else.
+  const { runProgram } = await import("./program.ts");
+  await runProgram(argv, (code) => {
+    process.exitCode = code;
+  });
 }
 
 await main(process.argv.slice(2));

@@ -101,7 +101,7 @@ const RULES: readonly Rule[] = [
   {
     what: "the current directory",
     pattern: /\bprocess\.(?:cwd|chdir)\b(?:\(|;)/,
-    only: /^src\/main\.ts$/,
+    only: /^src\/program\.ts$/,
     example: "process.cwd()",
   },
   {
@@ -165,7 +165,7 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   // A tool's module with its schema, when the tool is first called.
   { to: /^src\/tools\/(?!(?:registry|tool|bounds|background)\.ts$)[\w-]+\.ts$/, when: "later" },
   // A subcommand when it is named; print mode and the REPL are the ways to the first request.
-  { to: /^src\/(?:base\/process|cli\/(?:run|repl)|app\/[\w-]+|ui\/[\w-]+)\.ts$/, when: "start" },
+  { to: /^src\/(?:program|base\/process|cli\/(?:run|repl)|app\/[\w-]+|ui\/[\w-]+)\.ts$/, when: "start" },
   { to: /^src\/cli\/[\w-]+\.ts$/, when: "later" },
   // Where an instruction file is a template.
   { to: /^src\/context\/template-engine\.ts$/, when: "later" },

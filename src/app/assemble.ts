@@ -250,7 +250,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     logFailure: session.failure,
     systemPrompt: (knowledge) => {
       const prompt = promptOf(joined, active.chosen.name, knowledge);
-      harness = { prompt: Buffer.byteLength(prompt.text), tools: Buffer.byteLength(JSON.stringify(toolbox.specs())) };
+      harness = { prompt: Buffer.byteLength(prompt.text), tools: active.budget.fixed({ system: "", tools: toolbox.specs() }) };
       return prompt;
     },
     knowledge: () => selfKnowledge(facts()),

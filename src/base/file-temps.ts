@@ -5,10 +5,10 @@
  * name, lies behind a link, or may still be in use.
  */
 import { lstatSync, readdirSync, readFileSync, readlinkSync, rmdirSync, unlinkSync, writeFileSync } from "node:fs";
-import { hostname } from "node:os";
 import { isAbsolute, join, relative, sep } from "node:path";
 import { errnoOf } from "./file-problem.ts";
 import { type HeldDirectory, holdChild, holdDirectory, makeOne } from "./held-directory.ts";
+import { hostName } from "./host-name.ts";
 import { processStat } from "./process-stat.ts";
 
 const STATE_DIRECTORY = ".thndrs";
@@ -22,7 +22,7 @@ const MAX_AGE_MS = 10 * 60_000;
 
 /** Process ids mean something only within one boot and one pid namespace. */
 function pidSpace(): string {
-  let space = hostname();
+  let space = hostName();
   try {
     space = `${readFileSync("/proc/sys/kernel/random/boot_id", "latin1")}${readlinkSync("/proc/self/ns/pid")}`;
   } catch {

@@ -6,6 +6,7 @@
 import { closeSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
+import { once } from "./once.ts";
 import { createOrphanage } from "./orphans.ts";
 import { type Kernel, loadKernel, type OpenPipe, type Pipe } from "./pipe.ts";
 import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
@@ -115,7 +116,8 @@ export type OwnerOptions = {
 /** Made once per run by app/; tests make their own. */
 export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
   const clock = options.clock ?? monotonicClock;
-  const id = randomHex(8);
+  // Told apart by the first command of a model: a run without one needs no name.
+  const id = once(() => randomHex(8));
   const entries = new Set<Entry>();
   const adopts = options.adopts === true;
   let kernel: Promise<Kernel> | undefined;
@@ -124,7 +126,7 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
 
   const wholeTree = (): Tree => ({
     roots: [...entries].map((entry) => entry.root),
-    marker: everTracked ? `${id}.` : "",
+    marker: everTracked ? `${id()}.` : "",
     adopted: adopts && everTracked,
   });
   const sections = new Set<ProcessOwner>();
@@ -149,7 +151,7 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
       // Programs we know do not open their output again; the runtime's own pipes cost nothing to prepare.
       const openPipe = tracked && kernel ? (await kernel).openPipe : () => undefined;
       if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
-      const marker = tracked ? `${id}.${++count};` : "";
+      const marker = tracked ? `${id()}.${++count};` : "";
       const spawned = spawn(request, marker, openPipe);
       if (!spawned.ok) return spawned;
       const root: Root = { pid: spawned.child.pid, exited: false };

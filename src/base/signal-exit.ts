@@ -1,4 +1,4 @@
-/** The exit code of a run or a command that was ended by a signal, by the person, or by a bug of ours. Refuses: listening to signals (main.ts). */
+/** The exit code of a run or a command that was ended by a signal, by the person, or by a bug of ours. Refuses: listening to signals (program.ts). */
 import { EXIT, type ExitCode } from "./user-error.ts";
 
 const CODES: Readonly<Record<string, ExitCode>> = {

@@ -83,8 +83,10 @@ function usage(message: string): UserError {
   return new UserError(message);
 }
 
+/** `output-format` → `outputFormat`. */
 function keyOf(name: string): string {
-  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const [first = "", ...rest] = name.split("-");
+  return rest.reduce((key, word) => key + word.charAt(0).toUpperCase() + word.slice(1), first);
 }
 
 function convert(flag: FlagSpec, raw: string): Value {

@@ -58,8 +58,9 @@ export function reportBug(error: unknown, end: EarlyEnd): ExitCode {
 }
 
 /** What was said on stdout did not arrive, and not because its reader had enough. */
-export function reportLost(code: string, end: EarlyEnd): void {
-  createNotices(end.output.stderr, "normal").error(`error: stdout could not be written (${code}): the output is incomplete`);
+export function reportLost({ output }: EarlyEnd): void {
+  const code = output.stdout.broken ?? "";
+  createNotices(output.stderr, "normal").error(`error: stdout could not be written (${code}): the output is incomplete`);
 }
 
 /** The same for an error that ended everything: with its result object. */

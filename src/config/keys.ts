@@ -4,6 +4,7 @@
  */
 
 import { MARKER_VARIABLE } from "../base/child-env.ts";
+import { once } from "../base/once.ts";
 import { cutChars } from "../base/text.ts";
 
 export type KeyType =
@@ -143,12 +144,13 @@ export function isOtherVariable(name: string): boolean {
   return OTHER_VARIABLES.has(name);
 }
 
-const PARTS = KEYS.map((spec) => ({ spec, parts: spec.name.split(".") }));
+/** Made when a key is looked up: a start without settings looks up none. */
+const parts = once(() => KEYS.map((spec) => ({ spec, parts: spec.name.split(".") })));
 
 /** The key a path of table names leads to, if any. */
 export function findKey(path: readonly string[]): KeySpec | undefined {
-  const found = PARTS.find(
-    ({ parts }) => parts.length === path.length && parts.every((part, index) => part === "*" || part === path[index]),
+  const found = parts().find(
+    ({ parts: words }) => words.length === path.length && words.every((part, index) => part === "*" || part === path[index]),
   );
   return found?.spec;
 }
@@ -156,10 +158,10 @@ export function findKey(path: readonly string[]): KeySpec | undefined {
 /** The valid next words below a table path; `*` where any name goes. Empty when the path is no table. */
 export function childrenOf(path: readonly string[]): readonly string[] {
   const found = new Set<string>();
-  for (const { parts } of PARTS) {
-    if (parts.length <= path.length) continue;
-    if (!path.every((word, index) => parts[index] === "*" || parts[index] === word)) continue;
-    found.add(parts[path.length] ?? "");
+  for (const { parts: words } of parts()) {
+    if (words.length <= path.length) continue;
+    if (!path.every((word, index) => words[index] === "*" || words[index] === word)) continue;
+    found.add(words[path.length] ?? "");
   }
   return [...found];
 }

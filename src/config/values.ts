@@ -2,7 +2,6 @@
  * One value of one key: from TOML or from the text of a variable or flag to what the configuration holds. Refuses:
  * knowing where the value came from beyond the directory that relative paths start at.
  */
-import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { durationMs } from "../base/duration.ts";
 import { nearestWord } from "../base/nearest.ts";
@@ -30,7 +29,7 @@ function isTable(raw: unknown): raw is Record<string, unknown> {
 }
 
 function toPath(raw: string, place: Place): string {
-  if (raw === "~" || raw.startsWith("~/")) return join(place.home ?? homedir(), raw.slice(1));
+  if (raw === "~" || raw.startsWith("~/")) return join(place.home ?? process.getBuiltinModule("node:os").homedir(), raw.slice(1));
   return isAbsolute(raw) ? resolve(raw) : resolve(place.base, raw);
 }
 

@@ -88,6 +88,8 @@ export class BackgroundIndex {
   async #walk(cwd: string): Promise<void> {
     const { root, settings } = this.#options;
     const { signal } = this.#abort;
+    // The request that is being made goes first.
+    await new Promise((resolve) => setImmediate(resolve));
     const { found, bounded } = await indexDirectories(root, settings.filenames, signal);
     if (signal.aborted) return;
     if (bounded) {
@@ -115,7 +117,9 @@ export class BackgroundIndex {
         if (place) await work(place);
       }
     };
-    await Promise.all(Array.from({ length: PARALLEL }, worker));
+    const workers: Promise<void>[] = [];
+    while (workers.length < Math.min(PARALLEL, places.length)) workers.push(worker());
+    await Promise.all(workers);
   }
 
   async #candidate({ directory, names }: IndexedDirectory): Promise<Entry | undefined> {

@@ -3,7 +3,6 @@
  * Owns the order of things; each thing is done in its own file. No path leads from here to config/, tools/ or provider/
  * (house rule 7).
  */
-import { realpath } from "node:fs/promises";
 import type { SourceInfo } from "../types/event.ts";
 import { BackgroundIndex } from "./background.ts";
 import { ChangeFinder } from "./changes.ts";
@@ -25,6 +24,7 @@ import { type Entry, infoOf, Ledger, release } from "./ledger.ts";
 import { Places } from "./nested.ts";
 import { PinnedFiles } from "./pinned.ts";
 import { PinBoard } from "./pins.ts";
+import { realOf } from "./places.ts";
 import { Preparer } from "./prepare.ts";
 import { recentNested, redeliveryText } from "./redelivery.ts";
 import { chainReason, type Resolved, Resolver } from "./resolve.ts";
@@ -230,7 +230,7 @@ class Engine implements ContextEngine {
   async #startChain(): Promise<Piece[]> {
     this.#started = true;
     const { home } = this.#options;
-    this.#home = home === undefined ? undefined : await realpath(home).catch(() => home);
+    this.#home = home === undefined ? undefined : realOf(home);
     const chain = await this.#resolver.chain(this.#cwd);
     this.#changes.remember(chain);
     const pieces = await this.#deliverer.deliver(this.#chainWanted(chain), this.#cwd);

@@ -1,4 +1,5 @@
 /** Questions about paths (C1–C4) that need little or no disk. Refuses: reading files. */
+import { realpathSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 
@@ -83,4 +84,13 @@ export function absoluteCandidates(text: string, bases: readonly string[], home:
   if (text === "~" || text.startsWith("~/")) return home === undefined ? [] : [place(home, text.slice(1))];
   if (isAbsolute(text)) return [place(text)];
   return [...new Set(bases)].map((base) => place(base, text));
+}
+
+/** The real path of a directory that is asked for once, at the start; itself where there is none. No hop to another thread. */
+export function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }

@@ -2,13 +2,12 @@
  * From directories to ledger entries (C2, C3, C4): the chain, and the instruction file of one nested directory.
  * Refuses: deciding what is sent.
  */
-import { realpath } from "node:fs/promises";
 import type { ContextOptions } from "./contract.ts";
 import { type ChainPlace, chainPlaces, readChain } from "./discover.ts";
 import { entryFor } from "./identity.ts";
 import type { Entry, Ledger, NewEntry } from "./ledger.ts";
 import { type Found, findInDirectory } from "./load.ts";
-import { scopeOf } from "./places.ts";
+import { realOf, scopeOf } from "./places.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
 
 export type Resolved = { readonly entry: Entry; readonly file: OnDisk };
@@ -56,7 +55,7 @@ export class Resolver {
   async chain(cwd: string): Promise<Resolved[]> {
     const resolved: Resolved[] = [];
     const home = this.#options.configHome;
-    if (home !== undefined) this.#configHome = await realpath(home).catch(() => home);
+    if (home !== undefined) this.#configHome = realOf(home);
     for (const found of await readChain(this.#where(cwd), this.#options.settings.filenames)) {
       const { place } = found;
       this.#noteRefused(found, place);

@@ -2,6 +2,7 @@
  * The phrases that try to override the harness (C12), as data. Each rule is a first word and the steps after it.
  * Tuned on test/fixtures/context/scan: attacks must match, ordinary instruction files must not.
  */
+import { once } from "../base/once.ts";
 import { isNegated, isNegatedSentence, type Step, type Word } from "./words.ts";
 
 export type ScanKind =
@@ -61,7 +62,8 @@ const aboutUs: PhraseRule["holds"] = (words, _start, end) => {
 
 const USER = "user users human humans developer operator owner person";
 
-export const PHRASES: readonly PhraseRule[] = [
+/** Made when a file is first scanned. */
+export const phrases = once((): readonly PhraseRule[] => [
   { kind: "override_instructions", steps: [step(DISCARD), step(PRIOR, 4), step(STRONG, 3)], holds: notNegated },
   { kind: "override_instructions", steps: [step(DISCARD), step(PRIOR, 4, FUNCTION_WORDS), step(WEAK, 2)], holds: notNegated },
   {
@@ -289,10 +291,10 @@ export const PHRASES: readonly PhraseRule[] = [
     steps: [step("keep"), step("this it these"), step("secret hidden", 2), step("from", 1), step(USER, 1, FUNCTION_WORDS)],
     holds: notNegated,
   },
-];
+]);
 
 /** Only inside HTML comments: orders to a model that a reader of the rendered page never sees. */
-export const COMMENT_PHRASES: readonly PhraseRule[] = [
+export const commentPhrases = once((): readonly PhraseRule[] => [
   {
     kind: "hidden_instructions",
     steps: [
@@ -326,7 +328,7 @@ export const COMMENT_PHRASES: readonly PhraseRule[] = [
     ],
     holds: () => true,
   },
-];
+]);
 
 /** Line-shaped claims; every expression is linear (bounded repeats, no nested quantifiers). */
 export const LINE_PATTERNS: readonly { readonly kind: ScanKind; readonly pattern: () => RegExp }[] = [

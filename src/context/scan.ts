@@ -5,13 +5,13 @@
 import { removeInvisible } from "./invisible.ts";
 import { findRegions, type Region } from "./regions.ts";
 import {
-  COMMENT_PHRASES,
   CREDENTIAL_FILE,
   CREDENTIAL_NAME,
+  commentPhrases,
   LINE_PATTERNS,
-  PHRASES,
   type PhraseRule,
   PRINTING,
+  phrases,
   type ScanKind,
   UPLOAD,
   VARIABLE,
@@ -129,7 +129,7 @@ function lineMatches(text: string, matches: Match[]): void {
 function inComments(words: readonly Word[], regions: readonly Region[], matches: readonly Match[]): Match[] {
   const comments = regions.filter((region) => region.kind === "comment");
   if (comments.length === 0) return [...matches];
-  const rules = rulesFor(COMMENT_PHRASES, words);
+  const rules = rulesFor(commentPhrases(), words);
   const found: Match[] = [];
   phraseMatches(words, rules, found);
   const hidden = found.filter((match) => regionOf(comments, match) !== undefined);
@@ -184,7 +184,7 @@ export function scanText(source: string): Scan {
   const text = foldForMatching(cleaned.text);
   const words = splitWords(text);
   const matches: Match[] = [];
-  phraseMatches(words, rulesFor(PHRASES, words), matches);
+  phraseMatches(words, rulesFor(phrases(), words), matches);
   credentialMatches(text, words, matches);
   uploadMatches(text, matches);
   hiddenMatches(text, matches);

@@ -9,10 +9,14 @@ const SAFE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 /** `session-YYYYMMDD-HHMMSS-xxxx` (UTC, four random base-32 characters). */
 export function newSessionId(date: Date): string {
-  const digits = date.toISOString().replace(/\D/g, "");
+  // YYYY-MM-DDTHH:MM:SS.mmmZ, cut by position: the first regular expression and the first iterator of a start cost 0.2 ms each.
+  const text = date.toISOString();
+  const day = text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10);
+  const time = text.slice(11, 13) + text.slice(14, 16) + text.slice(17, 19);
+  const bytes = crypto.getRandomValues(new Uint8Array(4));
   let tail = "";
-  for (const byte of crypto.getRandomValues(new Uint8Array(4))) tail += ALPHABET[byte % 32];
-  return `session-${digits.slice(0, 8)}-${digits.slice(8, 14)}-${tail}`;
+  for (let at = 0; at < bytes.length; at++) tail += ALPHABET[(bytes[at] ?? 0) % 32];
+  return `session-${day}-${time}-${tail}`;
 }
 
 /** True when the text may name a session: one plain file name, no separators, no dots. */

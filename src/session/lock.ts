@@ -7,10 +7,10 @@
  */
 
 import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { hostname, uptime } from "node:os";
 import { join } from "node:path";
 import { errnoOf } from "../base/file-problem.ts";
 import { contentHash } from "../base/hash.ts";
+import { hostName } from "../base/host-name.ts";
 import { processStat } from "../base/process-stat.ts";
 import { randomHex } from "../base/random.ts";
 import { UserError } from "../base/user-error.ts";
@@ -48,7 +48,7 @@ export function acquireLock(dir: string, id: string, now: () => Date = () => new
   const mine: LockHolder = {
     pid: process.pid,
     start: processStart(process.pid) ?? "",
-    host: hostname(),
+    host: hostName(),
     since: now().toISOString(),
     nonce: randomHex(8),
   };
@@ -186,7 +186,8 @@ function replaceStale(path: string, identity: string, mine: LockHolder, depth: n
 
 function releaseOwn(path: string, mine: LockHolder): void {
   try {
-    if (readLock(path)?.holder?.nonce === mine.nonce) unlinkSync(path);
+    // Whose it is, is all that counts: whether the holder lives costs two looks into /proc.
+    if (lstatSync(path).isFile() && parseHolder(readFileSync(path, "utf8"))?.nonce === mine.nonce) unlinkSync(path);
   } catch {
     // A lock that cannot be removed goes stale with this process.
   }
@@ -194,12 +195,12 @@ function releaseOwn(path: string, mine: LockHolder): void {
 
 function isAlive(holder: LockHolder): boolean {
   // A process on another machine cannot be examined from here.
-  if (holder.host !== hostname()) return true;
+  if (holder.host !== hostName()) return true;
   if (process.platform === "linux") {
     const start = processStart(holder.pid);
     return start !== undefined && (holder.start === "" || start === holder.start);
   }
-  const bootedAt = Date.now() - uptime() * 1000;
+  const bootedAt = Date.now() - process.getBuiltinModule("node:os").uptime() * 1000;
   if (Date.parse(holder.since) < bootedAt - 60_000) return false;
   try {
     process.kill(holder.pid, 0);
@@ -227,8 +228,8 @@ function bootId(): string {
 function describeHolder(id: string, path: string, holder: LockHolder | undefined): string {
   if (holder === undefined)
     return `Session ${id} is in use, and its lock does not say by whom. If no thndrs works on it, remove ${path}.`;
-  const elsewhere = holder.host === hostname() ? "" : ` on host ${holder.host}`;
-  const hint = holder.host === hostname() ? "Close it there first." : `If that process is gone, remove ${path}.`;
+  const elsewhere = holder.host === hostName() ? "" : ` on host ${holder.host}`;
+  const hint = holder.host === hostName() ? "Close it there first." : `If that process is gone, remove ${path}.`;
   return `Session ${id} is in use by process ${holder.pid}${elsewhere}, since ${holder.since}. ${hint}`;
 }
 

@@ -33,9 +33,9 @@ export function ensureDirectory(dir: string): void {
 
 /** A directory somebody made by hand gets our `.gitignore` only when it is plainly ours: it must never hide a user's files. */
 function ownsDirectory(dir: string): boolean {
-  const entries = readdirSync(dir);
-  if (entries.includes(".gitignore")) return false;
-  return entries.length === 0 || (basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs");
+  // Asked before every session: a directory of a thousand logs is not read for it.
+  if (lstatSync(join(dir, ".gitignore"), { throwIfNoEntry: false }) !== undefined) return false;
+  return (basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs") || readdirSync(dir).length === 0;
 }
 
 function writeIgnoreFile(dir: string): void {

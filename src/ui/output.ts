@@ -2,7 +2,7 @@
  * The only hand on stdout and stderr (house rule 5). Everything written arrives, whatever the speed of the reader;
  * a reader that goes away ends the stream quietly. Refuses: colours, sanitising, deciding what is said.
  */
-import { fstatSync, writeSync } from "node:fs";
+import { isTerminal } from "./device.ts";
 
 /** One output stream. Writes are queued in order; nothing throws. */
 export interface OutputStream {
@@ -13,6 +13,8 @@ export interface OutputStream {
   readonly columns: number;
   /** Set once the reader went away (EPIPE) or a write failed (ENOSPC …): the error's code. */
   readonly broken: string | undefined;
+  /** Whether output was lost for another reason than a reader that went away: a full disk is no success. */
+  readonly lost: boolean;
   write(text: string | Uint8Array): void;
   line(text: string): void;
   /** Resolves when all that was written has left the process, or the stream broke. Await it between large writes: back-pressure. */
@@ -39,21 +41,11 @@ export type OutputOptions = {
 /** Text collected before it is handed to the kernel in one go. */
 const BATCH_BYTES = 64 * 1024;
 
-/** `node:tty` takes milliseconds to load; only a character device can be a terminal. */
-export function isTerminal(fd: 0 | 1 | 2): boolean {
-  try {
-    return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule("node:tty").isatty(fd);
-  } catch {
-    return false;
-  }
-}
-
 class FileStream implements OutputStream {
-  readonly isTerminal: boolean;
-  readonly color: boolean;
   broken: string | undefined;
-  readonly #file: Bun.BunFile;
   readonly #fd: 1 | 2;
+  readonly #options: OutputOptions;
+  #terminal: boolean | undefined;
   #sink: Bun.FileSink | undefined;
   #queue: (string | Uint8Array)[] = [];
   #pump: Promise<void> | undefined;
@@ -61,10 +53,22 @@ class FileStream implements OutputStream {
 
   constructor(fd: 1 | 2, options: OutputOptions) {
     this.#fd = fd;
-    this.#file = fd === 1 ? Bun.stdout : Bun.stderr;
-    this.isTerminal = isTerminal(fd);
-    const plain = Boolean(options.env.NO_COLOR) || options.env.TERM === "dumb";
-    this.color = options.color === "always" || (options.color === "auto" && this.isTerminal && !plain);
+    this.#options = options;
+  }
+
+  get isTerminal(): boolean {
+    this.#terminal ??= isTerminal(this.#fd);
+    return this.#terminal;
+  }
+
+  get color(): boolean {
+    const { color, env } = this.#options;
+    if (color !== "auto") return color === "always";
+    return this.isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
+  }
+
+  get lost(): boolean {
+    return this.broken !== undefined && this.broken !== "EPIPE" && this.broken !== "ECONNRESET";
   }
 
   get node(): NodeJS.WriteStream {
@@ -96,7 +100,7 @@ class FileStream implements OutputStream {
 
   writeNow(text: string): void {
     try {
-      writeSync(this.#fd, text);
+      process.getBuiltinModule("node:fs").writeSync(this.#fd, text);
     } catch {
       // The terminal is gone, or takes no more: there is nobody to tell.
     }
@@ -125,7 +129,7 @@ class FileStream implements OutputStream {
     // One turn of the loop later: a burst of small writes becomes one system call.
     await undefined;
     try {
-      this.#sink ??= this.#file.writer({ highWaterMark: BATCH_BYTES });
+      this.#sink ??= (this.#fd === 1 ? Bun.stdout : Bun.stderr).writer({ highWaterMark: BATCH_BYTES });
       while (this.#queue.length > 0 && this.broken === undefined) {
         const batch = this.#queue;
         this.#queue = [];

@@ -5,7 +5,7 @@
 import { fstatSync, statSync } from "node:fs";
 import { monotonicClock } from "../base/clock.ts";
 import { UserError } from "../base/user-error.ts";
-import { isTerminal } from "./output.ts";
+import { isTerminal } from "./device.ts";
 
 export type StdinRequest = {
   readonly mode: "auto" | "ignore" | "require";

@@ -24,6 +24,7 @@ function stream(parts: string[], isTerminal: boolean): OutputStream {
     onResize: () => () => undefined,
     writeNow: () => undefined,
     broken: undefined,
+    lost: false,
     write,
     line: (text) => write(`${text}\n`),
     flush: async () => undefined,

@@ -31,6 +31,7 @@ function captured(onLine?: (line: string) => void): OutputStream & { readonly te
     rows: 24,
     node: process.stdout,
     broken: undefined,
+    lost: false,
     write,
     line: (text) => {
       write(`${text}\n`);

@@ -81,6 +81,7 @@ function streamOf(screen: Screen, onWrite: () => void = () => undefined): Output
       return screen.rows;
     },
     broken: undefined,
+    lost: false,
     node: process.stdout,
     write(part) {
       onWrite();
