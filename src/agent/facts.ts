@@ -34,6 +34,7 @@ const OWN_ELEMENTS =
 
 /** What the user said without our own elements around it. Linear: an element that is never closed is looked for once. */
 export function plainUserText(text: string): string {
+  if (!text.includes("<")) return text;
   const open = new Set<string>();
   let kept = "";
   let from = 0;

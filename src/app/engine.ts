@@ -1,6 +1,5 @@
-/** The context engine of a run: what the configuration, the search programs and the facts of the run tell it. */
+/** The context engine of a run: what the configuration and the facts of the run tell it. */
 import type { Toolbox } from "../agent/toolbox.ts";
-import { detectEngines } from "../base/engines.ts";
 import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { type ContextEngine, openContext } from "../context/engine.ts";
@@ -28,12 +27,6 @@ export function openEngine(
   emit: Emit,
 ): ContextEngine {
   const { settings, homes } = { settings: loaded.config.context, homes: loaded.homes };
-  const engines = detectEngines(options.env.PATH, workspace.root);
-  const indexer = engines.rg
-    ? { kind: "rg" as const, path: engines.rg }
-    : engines.fd
-      ? { kind: "fd" as const, path: engines.fd }
-      : undefined;
   return openContext({
     root: workspace.root,
     cwd: workspace.cwd,
@@ -54,7 +47,6 @@ export function openEngine(
         available_skills: now.skills.available().map((skill) => skill.name),
       };
     },
-    ...(indexer && { indexer }),
     diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
   });
 }

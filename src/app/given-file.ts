@@ -2,7 +2,7 @@
  * A file named on the command line (`--output-schema`, `--replay`), read whole as text. A pipe the shell made (`<(…)`) counts; a FIFO or
  * a device by name does not: nobody says when it ends. Refuses: what the text means.
  */
-import { readFile } from "node:fs/promises";
+import { readFile } from "../base/async-fs.ts";
 import { readRegularFile } from "../base/files.ts";
 import { UserError } from "../base/user-error.ts";
 

@@ -8,8 +8,8 @@
 export const MARKER_VARIABLE = "THNDRS_PROCESS";
 
 /** Names whose last word says that the value is a secret. `NPM_TOKEN`, `PGPASSWORD`, `MYSQL_PWD`, `npm_config__auth`. */
-const SECRET_SUFFIX = /(?:api_?keys?|access_?key(?:_?id)?|tokens?|secrets?|passwords?|passwd|passphrase)$/i;
-const SECRET_WORD = /_(?:key|pat|pwd|pass|auth)$/i;
+const SECRET_NAME =
+  /(?:api_?keys?|access_?key(?:_?id)?|tokens?|secrets?|passwords?|passwd|passphrase|_(?:key|pat|pwd|pass|auth))$/i;
 
 /** Left out: they describe a terminal the child does not have, or force colour into a pipe. */
 const TERMINAL_NAMES: ReadonlySet<string> = new Set([
@@ -69,7 +69,7 @@ type InheritOptions = {
 
 /** True when the name alone says that the value is a secret. */
 export function looksSecret(name: string): boolean {
-  return SECRET_SUFFIX.test(name) || SECRET_WORD.test(name);
+  return SECRET_NAME.test(name);
 }
 
 /** The complete environment of a child. The result is a fresh object. */

@@ -4,7 +4,7 @@
  * Refuses: deciding what the bytes are, proving paths.
  */
 import { accessSync, constants, linkSync, renameSync, unlinkSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open } from "./async-fs.ts";
 import { errnoOf, FileProblem } from "./file-problem.ts";
 import { demandRegular, type FileVersion, type ReadFile, sameVersion, versionOf } from "./file-read.ts";
 import { noteTemp, sweepDirectory, tempName } from "./file-temps.ts";

@@ -3,8 +3,8 @@
  * never decodes. Refuses: writing, text.
  */
 import { type BigIntStats, constants, lstatSync, statSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { type FileHandle, open } from "./async-fs.ts";
 import { type FileFailure, FileProblem, failureOf } from "./file-problem.ts";
 import { holdDirectory } from "./held-directory.ts";
 import type { SafePath } from "./workspace.ts";

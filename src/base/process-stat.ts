@@ -16,7 +16,7 @@ export type ProcessStat = {
 /** Undefined when there is no such process, or no `/proc`. Synchronous: microseconds, and needed while the program dies. */
 export function processStat(pid: number): ProcessStat | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name is in parentheses and may hold anything, parentheses too.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return {

@@ -2,5 +2,8 @@
 
 /** `bytes` random bytes as lower-case hex. */
 export function randomHex(bytes: number): string {
-  return crypto.getRandomValues(Buffer.alloc(bytes)).toString("hex");
+  const random = crypto.getRandomValues(new Uint8Array(bytes));
+  let text = "";
+  for (let at = 0; at < random.length; at++) text += (random[at] ?? 0).toString(16).padStart(2, "0");
+  return text;
 }

@@ -2,17 +2,21 @@
  * Text that came from elsewhere: control sequences removed, progress lines collapsed, one line made of many, cuts between characters.
  * Refuses: making text safe for a terminal (ui/sanitize.ts does), redaction, deciding how much is enough.
  */
+import { once } from "./once.ts";
 
 /** Control sequences of a terminal, 7-bit and 8-bit forms. Unterminated strings lose their introducer only. */
-const SEQUENCES = new RegExp(
-  [
-    "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]", // CSI: colours, cursor, modes
-    "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)", // OSC: titles, links
-    "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x9c]*(?:\\x1b\\\\|\\x9c)", // DCS, SOS, PM, APC
-    "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*", // a CSI that was cut off
-    "\\x1b[ -/]*[0-~]", // character sets, keypad modes, save and restore
-  ].join("|"),
-  "g",
+const sequences = once(
+  () =>
+    new RegExp(
+      [
+        "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]", // CSI: colours, cursor, modes
+        "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)", // OSC: titles, links
+        "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x9c]*(?:\\x1b\\\\|\\x9c)", // DCS, SOS, PM, APC
+        "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*", // a CSI that was cut off
+        "\\x1b[ -/]*[0-~]", // character sets, keypad modes, save and restore
+      ].join("|"),
+      "g",
+    ),
 );
 /** What is left of C0 and C1 once sequences are gone; tab and newline are text. */
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
@@ -21,7 +25,7 @@ const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 /** One line without its terminator → what a person would have seen at its end: no escapes, progress collapsed. */
 export function cleanTerminalLine(line: string): string {
   if (!SUSPECT.test(line)) return line;
-  const plain = line.replace(SEQUENCES, "");
+  const plain = line.replace(sequences(), "");
   const visible = plain.includes("\r") ? lastVisible(plain.split("\r")) : plain;
   const struck = visible.includes("\b") ? applyBackspaces(visible) : visible;
   return struck.replace(CONTROLS, "");

@@ -48,7 +48,7 @@ const map: KeyType = { kind: "map" };
 const texts: KeyType = { kind: "texts" };
 const seconds = (min: number): KeyType => ({ kind: "duration", min });
 const count = (min: number): KeyType => ({ kind: "integer", min });
-const choice = (...of: string[]): KeyType => ({ kind: "choice", of });
+const choice = (...of: readonly string[]): KeyType => ({ kind: "choice", of });
 
 const key = (name: string, type: KeyType, project: ProjectRight, about: string, fallback?: string): KeySpec =>
   fallback === undefined ? { name, type, project, about } : { name, type, project, about, fallback };
@@ -59,14 +59,24 @@ const WIRES: KeyType = {
   aliases: { chat: "openai-chat", responses: "openai-responses" },
 };
 
-export const KEYS: readonly KeySpec[] = [
-  key("model", { kind: "model" }, "trusted", "model to use, PROVIDER/ID"),
-  key("reasoning_effort", choice(...EFFORTS), "trusted", "how much the model thinks before it answers"),
-  key("authority", choice("read-only", "workspace-write"), "trusted", "which tools exist", "workspace-write"),
+/** Types of the keys that a flag sets too: with flags and without files a run asks for nothing else of the table. */
+export const FLAG_KEYS = {
+  model: { kind: "model" },
+  reasoning_effort: { kind: "choice", of: EFFORTS },
+  authority: { kind: "choice", of: ["read-only", "workspace-write"] },
+  session_dir: { kind: "path" },
+  skill_dirs: { kind: "paths" },
+} as const satisfies Readonly<Record<string, KeyType>>;
+
+/** Every key, in the order people see them; made when it is first asked for. */
+export const keys = once((): readonly KeySpec[] => [
+  key("model", FLAG_KEYS.model, "trusted", "model to use, PROVIDER/ID"),
+  key("reasoning_effort", FLAG_KEYS.reasoning_effort, "trusted", "how much the model thinks before it answers"),
+  key("authority", FLAG_KEYS.authority, "trusted", "which tools exist", "workspace-write"),
   key("approval", choice("never", "shell", "writes", "all"), "trusted", "what the REPL asks about first", "never"),
-  key("session_dir", { kind: "path" }, "inside", "where sessions are kept", "<workspace>/.thndrs/sessions"),
+  key("session_dir", FLAG_KEYS.session_dir, "inside", "where sessions are kept", "<workspace>/.thndrs/sessions"),
   key("stall_timeout", seconds(1000), "trusted", "give up on a stream without an event for this long", "2m"),
-  key("skill_dirs", { kind: "paths" }, "inside", "more directories with skills; all files' values add up", "[]"),
+  key("skill_dirs", FLAG_KEYS.skill_dirs, "inside", "more directories with skills; all files' values add up", "[]"),
   key(
     "context.filenames",
     texts,
@@ -122,7 +132,7 @@ export const KEYS: readonly KeySpec[] = [
   key("acp.agents.*.args", texts, "trusted", "its arguments"),
   key("acp.agents.*.env", map, "trusted", "its variables; $NAME in braces takes a variable"),
   key("acp.agents.*.timeout_secs", seconds(1), "trusted", "time for its answers to thndrs' own questions", "1m"),
-];
+]);
 
 /** Variables that begin with THNDRS_ and are no configuration keys: ours, the installer's, and what children are marked with. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set([
@@ -145,7 +155,7 @@ export function isOtherVariable(name: string): boolean {
 }
 
 /** Made when a key is looked up: a start without settings looks up none. */
-const parts = once(() => KEYS.map((spec) => ({ spec, parts: spec.name.split(".") })));
+const parts = once(() => keys().map((spec) => ({ spec, parts: spec.name.split(".") })));
 
 /** The key a path of table names leads to, if any. */
 export function findKey(path: readonly string[]): KeySpec | undefined {

@@ -2,7 +2,7 @@
  * Flags over THNDRS_ variables over the project's file over the user's file over defaults (cli.md, Configuration). Refuses:
  * presets, credentials, writing. Without a file it loads no TOML parser.
  */
-import { realpath } from "node:fs/promises";
+import { realpath } from "../base/async-fs.ts";
 import { contentHash } from "../base/hash.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
@@ -11,7 +11,7 @@ import type { Diagnostic } from "../types/event.ts";
 import { buildConfig, type Setting } from "./build.ts";
 import type { Environment } from "./env.ts";
 import { configPaths, findHomes, type Homes } from "./homes.ts";
-import { findKey, formatKey, isOtherVariable, KEYS, type KeySpec, variableOf } from "./keys.ts";
+import { FLAG_KEYS, formatKey, isOtherVariable, type KeySpec, keys, variableOf } from "./keys.ts";
 import type { Config } from "./schema.ts";
 import { decodeSettings, MAX_CONFIG_BYTES, readSettingsFile } from "./settings-file.ts";
 import type { Declared } from "./toml.ts";
@@ -81,8 +81,10 @@ function settingsOf(file: SettingsFile, declared: readonly Declared[], origin: "
 }
 
 function readVariables(env: Environment, cwd: string, homes: Homes): readonly Setting[] {
+  // Most environments hold none: then the table of keys is not gone through.
+  if (!Object.keys(env).some((name) => name.startsWith("THNDRS_"))) return [];
   const names = new Map<string, KeySpec>();
-  for (const spec of KEYS) {
+  for (const spec of keys()) {
     const name = variableOf(spec);
     if (name) names.set(name, spec);
   }
@@ -103,7 +105,7 @@ function readVariables(env: Environment, cwd: string, homes: Homes): readonly Se
 }
 
 function readFlags(flags: ConfigFlags, cwd: string, homes: Homes): readonly Setting[] {
-  const given: readonly (readonly [string, string, unknown])[] = [
+  const given: readonly (readonly [keyof typeof FLAG_KEYS, string, unknown])[] = [
     ["model", "--model", flags.model],
     ["reasoning_effort", "--reasoning-effort", flags.reasoningEffort],
     ["authority", "--authority", flags.authority],
@@ -112,9 +114,8 @@ function readFlags(flags: ConfigFlags, cwd: string, homes: Homes): readonly Sett
   ];
   const settings: Setting[] = [];
   for (const [key, from, raw] of given) {
-    const spec = findKey([key]);
-    if (raw === undefined || !spec) continue;
-    const read = readValue(spec.type, raw, { base: cwd, ...(homes.user ? { home: homes.user } : {}) });
+    if (raw === undefined) continue;
+    const read = readValue(FLAG_KEYS[key], raw, { base: cwd, ...(homes.user ? { home: homes.user } : {}) });
     if (!read.ok) throw new UserError(`${from} must be ${read.expected}`);
     settings.push({ key, path: [key], value: read.value, origin: "flag", from });
   }

@@ -2,8 +2,9 @@
  * Small files of the user's own config home: written whole, readable by nobody else, changed by one process at a time.
  * Refuses: anything inside a workspace.
  */
-import { mkdir, open, rm, stat } from "node:fs/promises";
+
 import { dirname } from "node:path";
+import { mkdir, open, rm, stat } from "../base/async-fs.ts";
 import { errnoOf } from "../base/file-problem.ts";
 import { writeOwnFile } from "../base/files.ts";
 import { UserError } from "../base/user-error.ts";

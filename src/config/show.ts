@@ -4,7 +4,7 @@
  */
 import { formatDuration } from "../base/duration.ts";
 import type { Setting } from "./build.ts";
-import { findKey, KEYS, type KeySpec, type KeyType } from "./keys.ts";
+import { findKey, type KeySpec, type KeyType, keys } from "./keys.ts";
 import type { Origin } from "./schema.ts";
 
 export type ShownKey = {
@@ -66,7 +66,7 @@ function show(setting: Setting, spec: KeySpec): ShownKey {
 
 /** Every key in table order, defaults that lie in the workspace with its path; keys with a name the user chose once for each name that is set. */
 export function showKeys(settings: readonly Setting[], workspaceRoot: string): readonly ShownKey[] {
-  return KEYS.flatMap((spec): ShownKey[] => {
+  return keys().flatMap((spec): ShownKey[] => {
     const set = settings.filter((setting) => findKey(setting.path) === spec).map((setting) => show(setting, spec));
     if (set.length > 0 || spec.name.includes("*")) return set;
     return [{ key: spec.name, value: fallbackOf(spec)?.replace("<workspace>", workspaceRoot), origin: "default" }];
@@ -81,7 +81,7 @@ export function templateText(): string {
     "",
   ];
   let table = "";
-  for (const spec of KEYS) {
+  for (const spec of keys()) {
     if (spec.name.includes("*")) continue;
     const parts = spec.name.split(".");
     const name = parts.at(-1) ?? "";

@@ -1,6 +1,7 @@
 /** The allow-list of the security scan (C12): path + content hash, in the config home. Refuses: anything in the workspace. */
-import { readFile } from "node:fs/promises";
+
 import { join } from "node:path";
+import { readFile } from "../base/async-fs.ts";
 import { writeOwnFile } from "../base/files.ts";
 
 export type Allowed = { readonly path: string; readonly hash: string };

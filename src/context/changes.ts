@@ -2,8 +2,9 @@
  * What changed on disk since it was sent (C10). Compares, tells the person, and says what is wanted again.
  * Refuses: reading directories itself (resolve.ts), wording for the model (format.ts).
  */
-import { lstat } from "node:fs/promises";
+
 import { basename, dirname } from "node:path";
+import { lstat } from "../base/async-fs.ts";
 import type { ContextOptions } from "./contract.ts";
 import { describe, type Wanted } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";

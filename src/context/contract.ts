@@ -29,11 +29,6 @@ export type ContextOptions = {
   readonly home?: string;
   readonly settings: ContextSettings;
   readonly facts: () => TemplateFacts;
-  /**
-   * Absolute path of rg or fd. Accepted and not used: the in-process walker reads directories only, which measured faster
-   * than listing every file through a child process, and it sees linked instruction files, which `rg --files` does not.
-   */
-  readonly indexer?: { readonly kind: "rg" | "fd"; readonly path: string };
   readonly diagnose: (diagnostic: Diagnostic) => void;
 };
 

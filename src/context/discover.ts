@@ -1,6 +1,7 @@
 /**
  * The chain (C3): global, ancestors above the root, root, down to the working directory. Refuses: anything below or beside it.
  */
+import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { SourceOrigin } from "../types/event.ts";
 import { type Found, findInDirectory } from "./load.ts";
@@ -50,11 +51,20 @@ function distrust(file: { readonly uid: number; readonly mode: number }): string
 
 export type ChainFound = Found & { readonly place: ChainPlace };
 
+/** Names in a directory of the chain. At once: two or three directories, and a hop to another thread for each costs more. */
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
 /** Reads the chain in parallel; answers in chain order. */
 export async function readChain(where: ChainPlaces, filenames: readonly string[]): Promise<ChainFound[]> {
   return await Promise.all(
     chainPlaces(where).map(async (place): Promise<ChainFound> => {
-      const found = await findInDirectory(place.directory, filenames, place.confine);
+      const found = await findInDirectory(place.directory, filenames, place.confine, namesIn(place.directory));
       const reason = place.origin === "ancestor" && found.file ? distrust(found.file) : undefined;
       if (reason === undefined || !found.file) return { ...found, place };
       return { place, refused: [...found.refused, { path: found.file.path, message: reason }] };

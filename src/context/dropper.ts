@@ -2,8 +2,9 @@
  * `/context drop`: finds the source a person means and takes it out until its content changes. Refuses: telling the model
  * (the next delivery withdraws what was sent).
  */
-import { realpath } from "node:fs/promises";
+
 import { basename, dirname, join } from "node:path";
+import { realpath } from "../base/async-fs.ts";
 import type { ContextOptions, DropAnswer } from "./contract.ts";
 import { describe } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";

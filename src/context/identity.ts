@@ -1,5 +1,5 @@
 /** One entry per file (C2): two names of one file are one source. Refuses: trusting a number alone, since inodes are used again. */
-import { stat } from "node:fs/promises";
+import { stat } from "../base/async-fs.ts";
 import type { Entry, Ledger, NewEntry } from "./ledger.ts";
 
 /** The entry of a file: the one of its first name where that still names this very file, else the one of `fresh.path`. */

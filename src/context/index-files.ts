@@ -3,8 +3,8 @@
  * Refuses: reading what it finds, entering links, directories that hold other people's or generated files.
  */
 import type { Dirent } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readdir, readFile } from "../base/async-fs.ts";
 import { enterDirectory, type IgnoreLevel, isIgnored } from "../base/ignore-rules.ts";
 import { matchNames } from "./load.ts";
 import { isSkippedName } from "./places.ts";

@@ -1,6 +1,7 @@
 /** Links from instruction files to others (C7): which words are links, and where they may lead. Refuses: reading the target. */
-import { realpath } from "node:fs/promises";
+
 import { dirname, isAbsolute, resolve } from "node:path";
+import { realpath } from "../base/async-fs.ts";
 import { isInside } from "./places.ts";
 import { blankRegions, findRegions } from "./regions.ts";
 

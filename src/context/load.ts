@@ -3,8 +3,8 @@
  * Refuses: knowing what the text means.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { type FileHandle, lstat, open, readdir, realpath, stat } from "../base/async-fs.ts";
 import { contentHash } from "../base/hash.ts";
 import { isInside } from "./places.ts";
 

@@ -2,8 +2,9 @@
  * Which directories below the root are called for (C4): by a prompt, by a tool, each once per context.
  * Refuses: looking for files in them.
  */
-import { lstat, stat } from "node:fs/promises";
+
 import { dirname, isAbsolute, join } from "node:path";
+import { lstat, stat } from "../base/async-fs.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
 import { directoryStamp } from "./load.ts";
 import { mentionedPaths } from "./mention.ts";

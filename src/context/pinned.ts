@@ -2,8 +2,9 @@
  * The text of pinned files: read like an instruction file (C5), sent when it is not in the conversation as it is on disk.
  * A pinned instruction file is none of this: it governs (C4), so it comes by its own way. Refuses: wording, caps.
  */
-import { realpath } from "node:fs/promises";
+
 import { dirname } from "node:path";
+import { realpath } from "../base/async-fs.ts";
 import type { ChangeFinder } from "./changes.ts";
 import type { ContextOptions } from "./contract.ts";
 import { describe, type Wanted } from "./deliver.ts";

@@ -3,8 +3,8 @@
  * text is in the conversation as it is on disk. Refuses: paths outside the workspace; reading files (pinned.ts).
  */
 import type { Stats } from "node:fs";
-import { lstat } from "node:fs/promises";
 import { join } from "node:path";
+import { lstat } from "../base/async-fs.ts";
 import type { PinAnswer, PinnedPath } from "./contract.ts";
 import type { Named } from "./nested.ts";
 import { absoluteCandidates, governingDirectory, isInside, scopeOf } from "./places.ts";

@@ -1,7 +1,7 @@
 /** Questions about paths (C1–C4) that need little or no disk. Refuses: reading files. */
 import { realpathSync } from "node:fs";
-import { realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { realpath, stat } from "../base/async-fs.ts";
 
 /** Directories that hold other people's or generated files; what lies below them is never project context (C4). */
 const SKIPPED = new Set([

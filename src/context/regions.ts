@@ -89,6 +89,8 @@ function inlineRegions({ text, lastClose, regions }: Stretch, start: number, end
 
 /** Regions in order, without overlap. Linear in the text. */
 export function findRegions(text: string): Region[] {
+  // Most prompts are plain: every mark of a region is one of these.
+  if (!/[`~]|<!--/.test(text)) return [];
   const regions: Region[] = [];
   const stretch: Stretch = { text, lastClose: text.lastIndexOf("-->"), regions };
   let plain = 0;

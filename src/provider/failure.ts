@@ -2,7 +2,9 @@
  * Turns what a server (or the network) answered instead of a response into one failure of the contract. Classes come
  * from status and error code first, from the usual wordings second. Refuses: retrying, printing.
  */
+
 import { count, field, filled, isObject, list, object, parseJson } from "../base/json.ts";
+import { once } from "../base/once.ts";
 import { oneLine } from "../base/text.ts";
 import type { FailureClass } from "../types/event.ts";
 import type { ProviderFailure } from "./provider.ts";
@@ -11,26 +13,29 @@ import { retryAfterHeader, waitInText } from "./wait.ts";
 const MAX_MESSAGE = 600;
 
 /** Wordings of a request that is larger than the model's window (P16). */
-const OVERFLOW = new RegExp(
-  [
-    "context[_ ]length[_ ]exceeded",
-    "maximum context length",
-    "maximum prompt length",
-    "prompt (?:is )?too long",
-    "input (?:is )?too long",
-    "exceed_context_size",
-    "model_context_window_exceeded",
-    "request_too_large",
-    "context (?:window|length|size|limit)[^.]{0,40}exceed",
-    "exceed\\w*[^.]{0,60}context (?:window|length|size|limit)",
-    "input (?:token count|length|tokens?)[^.]{0,40}exceed",
-    "exceed\\w*[^.]{0,40}(?:input|model|prompt) token (?:limit|count)",
-    "(?:greater|larger|longer) than the[^.]{0,30}context",
-    "reduce the length of (?:the|your)",
-    "too many (?:input |prompt )?tokens",
-    "prompt contains [\\d,]+ tokens",
-  ].join("|"),
-  "i",
+const overflow = once(
+  () =>
+    new RegExp(
+      [
+        "context[_ ]length[_ ]exceeded",
+        "maximum context length",
+        "maximum prompt length",
+        "prompt (?:is )?too long",
+        "input (?:is )?too long",
+        "exceed_context_size",
+        "model_context_window_exceeded",
+        "request_too_large",
+        "context (?:window|length|size|limit)[^.]{0,40}exceed",
+        "exceed\\w*[^.]{0,60}context (?:window|length|size|limit)",
+        "input (?:token count|length|tokens?)[^.]{0,40}exceed",
+        "exceed\\w*[^.]{0,40}(?:input|model|prompt) token (?:limit|count)",
+        "(?:greater|larger|longer) than the[^.]{0,30}context",
+        "reduce the length of (?:the|your)",
+        "too many (?:input |prompt )?tokens",
+        "prompt contains [\\d,]+ tokens",
+      ].join("|"),
+      "i",
+    ),
 );
 /** Wordings about rates that also speak of tokens. */
 const RATE =
@@ -162,7 +167,7 @@ function isRateStatus(status: number): boolean {
 
 function classify(status: number | undefined, said: string, wait: number | undefined): FailureClass {
   const sizeStatus = status === undefined || status === 400 || status === 413 || status === 422 || status >= 500;
-  if (sizeStatus && OVERFLOW.test(said) && !RATE.test(said)) return "context_overflow";
+  if (sizeStatus && overflow().test(said) && !RATE.test(said)) return "context_overflow";
   if (status === 413) return "context_overflow";
   if (status === 402) return "quota";
   if (/rate_limit_(?:exceeded|error)/.test(said) && !/insufficient_quota/.test(said)) return "rate_limit";

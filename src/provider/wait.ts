@@ -2,6 +2,7 @@
  * How long a server asks to wait: headers and the sentences providers write into error bodies (P12). Times are
  * milliseconds. Refuses: deciding whether to wait (retry.ts).
  */
+import { once } from "../base/once.ts";
 
 const UNIT_MS: readonly (readonly [RegExp, number])[] = [
   [/^(?:ms|millisecond)/, 1],
@@ -12,9 +13,12 @@ const UNIT_MS: readonly (readonly [RegExp, number])[] = [
 ];
 
 const AMOUNT = "\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])";
-const SENTENCE = new RegExp(
-  `\\b(?:in|after|wait|retrydelay"?:?\\s*"?)\\s*((?:${AMOUNT}(?:\\s|,|and)*|${AMOUNT.replace("(?![a-z])", "")})+)`,
-  "i",
+const sentence = once(
+  () =>
+    new RegExp(
+      `\\b(?:in|after|wait|retrydelay"?:?\\s*"?)\\s*((?:${AMOUNT}(?:\\s|,|and)*|${AMOUNT.replace("(?![a-z])", "")})+)`,
+      "i",
+    ),
 );
 const DATE = /\breset[a-z]*(?:\s+(?:at|on))?[\s:"]*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)/i;
 
@@ -41,7 +45,7 @@ export function waitInText(text: string, now: number): number | undefined {
     const until = Date.parse(/[Z]|[+-]\d\d:?\d\d$/.test(date) ? date : `${date}Z`) - now;
     if (Number.isFinite(until) && until > 0) return until;
   }
-  const amounts = SENTENCE.exec(text)?.[1];
+  const amounts = sentence().exec(text)?.[1];
   if (amounts === undefined) return undefined;
   let total = 0;
   for (const [, number = "0", unit = ""] of amounts.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {

@@ -219,7 +219,7 @@ function processStart(pid: number): string | undefined {
 
 function bootId(): string {
   try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
   } catch {
     return "";
   }

@@ -1,6 +1,8 @@
 /** Session titles: the first line of the first prompt, cleaned, 80 characters. */
 
 const TITLE_LENGTH = 80;
+/** Nearly every prompt: the sets of Unicode need not be built for it. */
+const PLAIN = /^[\x20-\x7e]*$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]+/gu;
 
 /** One line, no control or invisible characters, at most 80 characters, never cut inside a surrogate pair. */
@@ -9,7 +11,7 @@ export function cleanTitle(prompt: string): string {
     .slice(0, 16_384)
     .toWellFormed()
     .split(/\r\n|[\n\r]/)) {
-    const title = line.replace(/\t/g, " ").replace(UNSEEN, "").replace(/\s+/g, " ").trim();
+    const title = (PLAIN.test(line) ? line : line.replace(/\t/g, " ").replace(UNSEEN, "")).replace(/\s+/g, " ").trim();
     if (title !== "") return shorten(title);
   }
   return "";

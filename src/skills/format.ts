@@ -45,6 +45,7 @@ export function formatSkill(skill: Skill, content: SkillContent, bodyShown: bool
  * backslash. Whether a skill has such a name is the caller's question: `$PATH` is nobody's mistake.
  */
 export function mentionedNames(prompt: string): readonly string[] {
+  if (!prompt.includes("$")) return [];
   const names = new Set<string>();
   for (const [, name = ""] of prompt.matchAll(/(?<![\w$\\{/.-])\$([a-z0-9]+(?:-[a-z0-9]+)*)(?![\w/({[-])/g)) names.add(name);
   return [...names];

@@ -7,7 +7,7 @@ import { parseArgs } from "../../src/cli/args.ts";
 import { COMMANDS, FLAGS, findCommand } from "../../src/cli/flags.ts";
 import { runHelp, topicText } from "../../src/cli/help.ts";
 import { usageText } from "../../src/cli/usage-text.ts";
-import { KEYS, variableOf } from "../../src/config/keys.ts";
+import { keys, variableOf } from "../../src/config/keys.ts";
 import { makeStage } from "./stage.ts";
 
 test("help lists every topic; each is printed raw in a pipe", async () => {
@@ -90,11 +90,13 @@ function shellWords(line: string): readonly string[] | undefined {
 test("the configuration topic names every key and loads as it stands", async () => {
   using stage = makeStage();
   const toml = /```toml\n([\s\S]*?)```/.exec(topicText("configuration"))?.[1] ?? "";
-  for (const key of KEYS) expect(toml).toContain(key.name.split(".").at(-1) ?? "");
+  for (const key of keys()) expect(toml).toContain(key.name.split(".").at(-1) ?? "");
   stage.user(toml);
   const { settings, config } = await stage.load({}, { TEAM: "blue" });
   const declared = new Set(settings.map((setting) => setting.key));
-  const missing = KEYS.filter((key) => ![...declared].some((name) => matches(key.name, name))).map((key) => key.name);
+  const missing = keys()
+    .filter((key) => ![...declared].some((name) => matches(key.name, name)))
+    .map((key) => key.name);
   expect(missing).toEqual([]);
   // What the text shows as a default is the default.
   stage.user("");
@@ -110,7 +112,7 @@ function matches(pattern: string, key: string): boolean {
 
 test("variables named in topics and README exist", () => {
   const installer = readFileSync(join(import.meta.dir, "../../scripts/install.sh"), "utf8").match(/\bTHNDRS_[A-Z_]*[A-Z]\b/g);
-  const known = new Set([...KEYS.map(variableOf), "THNDRS_HOME", ...(installer ?? [])]);
+  const known = new Set([...keys().map(variableOf), "THNDRS_HOME", ...(installer ?? [])]);
   for (const [topic, text] of all) {
     for (const [name] of text.matchAll(/\bTHNDRS_[A-Z_]*[A-Z]\b/g)) expect(known.has(name) ? "" : `${topic}: ${name}`).toBe("");
   }

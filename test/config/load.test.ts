@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findHomes } from "../../src/config/homes.ts";
-import { KEYS, variableOf } from "../../src/config/keys.ts";
+import { keys, variableOf } from "../../src/config/keys.ts";
 import { makePlace } from "./place.ts";
 
 test("defaults are the ones the specification names", async () => {
@@ -313,7 +313,9 @@ test("every static key has a variable, and it works", async () => {
     THNDRS_MCP_START_TIMEOUT: "1",
     THNDRS_ACP_PERMISSIONS: "allow",
   };
-  const names = KEYS.map(variableOf).filter((name) => name !== undefined);
+  const names = keys()
+    .map(variableOf)
+    .filter((name) => name !== undefined);
   expect(Object.keys(samples).sort()).toEqual([...names].sort());
   const { config, settings } = await place.load({}, samples);
   expect(settings).toHaveLength(names.length);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { KEYS } from "../../src/config/keys.ts";
+import { keys } from "../../src/config/keys.ts";
 import { openTrust } from "../../src/config/trust.ts";
 import { makePlace } from "./place.ts";
 
@@ -96,7 +96,9 @@ test("S2 what a stranger calls a table does not reach the model: only plain word
 });
 
 test("the table says for every key whether a stranger may set it", () => {
-  const free = KEYS.filter((key) => key.project === "harmless" || key.project === "inside").map((key) => key.name);
+  const free = keys()
+    .filter((key) => key.project === "harmless" || key.project === "inside")
+    .map((key) => key.name);
   expect(free).toEqual([
     "session_dir",
     "skill_dirs",
@@ -104,7 +106,11 @@ test("the table says for every key whether a stranger may set it", () => {
     "context.max_discovered_chars",
     "context.max_total_chars",
   ]);
-  expect(KEYS.filter((key) => key.project === "never").map((key) => key.name)).toEqual(["context.scan"]);
+  expect(
+    keys()
+      .filter((key) => key.project === "never")
+      .map((key) => key.name),
+  ).toEqual(["context.scan"]);
 });
 
 test("trust is bound to path and content, is kept outside the repository, and an edit takes it back", async () => {
