@@ -111,14 +111,15 @@ export async function runProgram(argv: readonly string[], exit: (code: ExitCode)
   const env = readEnvironment();
   const controller = new AbortController();
   let output = openOutput({ env, color: "auto" });
-  let format = formatOf(argv);
+  // Before argv is understood it is asked for by errors only.
+  let format: PrintFormat | undefined;
   let verbose = argv.includes("-v") || argv.includes("--verbose");
   let bug = false;
   let processes: ProcessOwner | undefined;
   const adopt = (owner: ProcessOwner): void => {
     processes = owner;
   };
-  const end = () => ({ output, format, verbose, elapsedMs: elapsed() });
+  const end = () => ({ output, format: format ?? formatOf(argv), verbose, elapsedMs: elapsed() });
   // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
   const onBug = async (error: unknown): Promise<void> => {
     bug = true;

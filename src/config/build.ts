@@ -34,11 +34,16 @@ function placeOf(setting: Setting): string {
   return setting.line === undefined ? setting.from : `${setting.from}:${setting.line}`;
 }
 
+function lies(path: readonly string[], below: readonly string[]): boolean {
+  for (let at = 0; at < below.length; at++) if (path[at] !== below[at]) return false;
+  return true;
+}
+
 /** The settings below `prefix`, one group for each name the user chose. */
 function groupsOf(winners: Winners, prefix: readonly string[]): readonly Group[] {
   const byName = new Map<string, Map<string, Setting>>();
   for (const setting of winners.values()) {
-    if (!prefix.every((word, index) => setting.path[index] === word)) continue;
+    if (!lies(setting.path, prefix)) continue;
     const name = setting.path[prefix.length];
     const key = setting.path[prefix.length + 1];
     if (name === undefined || key === undefined) continue;

@@ -140,7 +140,7 @@ function tableOf(setting: Setting): string | undefined {
 function lay(winners: Map<string, Setting>, layer: readonly Setting[]): void {
   const owned = new Set<string>();
   for (const setting of layer) {
-    const table = ENDPOINTS.has(setting.path.at(-1) ?? "") ? tableOf(setting) : undefined;
+    const table = ENDPOINTS.has(setting.path[setting.path.length - 1] ?? "") ? tableOf(setting) : undefined;
     if (table) owned.add(table);
   }
   for (const [key, setting] of winners) {

@@ -89,7 +89,9 @@ export class BackgroundIndex {
     const { root, settings } = this.#options;
     const { signal } = this.#abort;
     // The request that is being made goes first.
-    await new Promise((resolve) => setImmediate(resolve));
+    const turn = Promise.withResolvers<void>();
+    setImmediate(turn.resolve);
+    await turn.promise;
     const { found, bounded } = await indexDirectories(root, settings.filenames, signal);
     if (signal.aborted) return;
     if (bounded) {

@@ -2,7 +2,7 @@
  * The index of nested instruction files (C4): walks directories below the root, in the background, within bounds.
  * Refuses: reading what it finds, entering links, directories that hold other people's or generated files.
  */
-import type { Dirent } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readdir, readFile } from "../base/async-fs.ts";
 import { enterDirectory, type IgnoreLevel, isIgnored } from "../base/ignore-rules.ts";
@@ -13,6 +13,8 @@ const MAX_DIRECTORIES = 100_000;
 const MAX_FILES = 10_000;
 const MAX_DEPTH = 128;
 const PARALLEL = 16;
+/** So many directories are read at once and in turn: a small tree needs no other thread, and waking one costs more than reading it. */
+const AT_ONCE = 32;
 
 export type IndexedDirectory = {
   readonly directory: string;
@@ -78,6 +80,16 @@ class Walk {
     return promise;
   }
 
+  /** Undefined where the directory cannot be read. */
+  async #entries(directory: string): Promise<Dirent[] | undefined> {
+    if (this.#directories > AT_ONCE) return await readdir(directory, { withFileTypes: true }).catch(() => undefined);
+    try {
+      return readdirSync(directory, { withFileTypes: true });
+    } catch {
+      return undefined;
+    }
+  }
+
   #admits(): boolean {
     this.#directories++;
     if (this.#directories <= MAX_DIRECTORIES && this.found.length < MAX_FILES) return true;
@@ -86,7 +98,7 @@ class Walk {
   }
 
   async #read(step: Step): Promise<void> {
-    const entries = await readdir(step.directory, { withFileTypes: true }).catch(() => undefined);
+    const entries = await this.#entries(step.directory);
     if (!entries || this.#signal.aborted) return;
     if (step.depth > 0 && (await isLinkedWorktree(step.directory, entries))) return;
     const dotted = new Set<string>();

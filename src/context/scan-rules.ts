@@ -28,8 +28,10 @@ const step = (words: string, gap = 0, filler?: ReadonlySet<string>): Step => ({
   ...(filler && { filler }),
 });
 
-const FUNCTION_WORDS = set(
-  "a an the all any of and or your my our their its his her this that these those every each other to from with in on is are be completely entirely totally fully absolutely please now just simply everything anything instead existing foregoing given current original initial",
+const functionWords = once(() =>
+  set(
+    "a an the all any of and or your my our their its his her this that these those every each other to from with in on is are be completely entirely totally fully absolutely please now just simply everything anything instead existing foregoing given current original initial",
+  ),
 );
 const DISCARD = "ignore ignoring disregard disregarding forget forgetting discard neglect bypass";
 const PRIOR = "previous previously prior above earlier preceding former foregoing past";
@@ -37,7 +39,7 @@ const STRONG = "instructions instruction prompts prompt directives directive";
 const WEAK =
   "rules guidelines context messages message commands constraints programming training guidance policies orders conversation";
 const OWNED = "system developer your user user's agent's assistant's harness safety";
-const MODEL_WORDS = set("you assistant agent agents ai llm model claude gpt gemini copilot cursor");
+const modelWords = once(() => set("you assistant agent agents ai llm model claude gpt gemini copilot cursor"));
 
 const notNegated: PhraseRule["holds"] = (words, start) => !isNegated(words, start);
 
@@ -65,24 +67,24 @@ const USER = "user users human humans developer operator owner person";
 /** Made when a file is first scanned. */
 export const phrases = once((): readonly PhraseRule[] => [
   { kind: "override_instructions", steps: [step(DISCARD), step(PRIOR, 4), step(STRONG, 3)], holds: notNegated },
-  { kind: "override_instructions", steps: [step(DISCARD), step(PRIOR, 4, FUNCTION_WORDS), step(WEAK, 2)], holds: notNegated },
+  { kind: "override_instructions", steps: [step(DISCARD), step(PRIOR, 4, functionWords()), step(WEAK, 2)], holds: notNegated },
   {
     kind: "override_instructions",
     steps: [
       step(DISCARD),
-      step(OWNED, 3, FUNCTION_WORDS),
+      step(OWNED, 3, functionWords()),
       step(`${STRONG} rules guidelines programming training policy constraints`, 1),
     ],
     holds: notNegated,
   },
   {
     kind: "override_instructions",
-    steps: [step(DISCARD), step("all any every"), step(STRONG, 2, FUNCTION_WORDS)],
+    steps: [step(DISCARD), step("all any every"), step(STRONG, 2, functionWords())],
     holds: notNegated,
   },
   {
     kind: "override_instructions",
-    steps: [step(DISCARD), step(`${STRONG} rules guidelines`, 3, FUNCTION_WORDS), step("above before earlier previously", 4)],
+    steps: [step(DISCARD), step(`${STRONG} rules guidelines`, 3, functionWords()), step("above before earlier previously", 4)],
     holds: notNegated,
   },
   {
@@ -97,21 +99,21 @@ export const phrases = once((): readonly PhraseRule[] => [
   },
   {
     kind: "override_instructions",
-    steps: [step(DISCARD), step("everything anything all"), step("above before previously earlier", 2, FUNCTION_WORDS)],
+    steps: [step(DISCARD), step("everything anything all"), step("above before previously earlier", 2, functionWords())],
     holds: notNegated,
   },
   {
     kind: "override_instructions",
     steps: [
       step("override overrides overwrite supersede replace"),
-      step("system developer", 3, FUNCTION_WORDS),
+      step("system developer", 3, functionWords()),
       step(`${STRONG} message policy`, 1),
     ],
     holds: imperative,
   },
   {
     kind: "override_instructions",
-    steps: [step("override supersede"), step(`${PRIOR} safety harness`, 3, FUNCTION_WORDS), step(`${STRONG} ${WEAK} policy`, 2)],
+    steps: [step("override supersede"), step(`${PRIOR} safety harness`, 3, functionWords()), step(`${STRONG} ${WEAK} policy`, 2)],
     holds: imperative,
   },
   {
@@ -119,7 +121,7 @@ export const phrases = once((): readonly PhraseRule[] => [
     steps: [
       step("not don't dont never stop"),
       step("follow following obey obeying"),
-      step(`${PRIOR} system developer`, 3, FUNCTION_WORDS),
+      step(`${PRIOR} system developer`, 3, functionWords()),
       step(`${STRONG} ${WEAK}`, 2),
     ],
     holds: () => true,
@@ -135,7 +137,7 @@ export const phrases = once((): readonly PhraseRule[] => [
     steps: [
       step("this these following here"),
       step("is are", 2),
-      step("new updated actual real true", 2, FUNCTION_WORDS),
+      step("new updated actual real true", 2, functionWords()),
       step("system developer"),
       step("prompt message instructions instruction"),
     ],
@@ -145,7 +147,7 @@ export const phrases = once((): readonly PhraseRule[] => [
     kind: "claimed_system_prompt",
     steps: [
       step("your you"),
-      step("new real actual true updated", 2, FUNCTION_WORDS),
+      step("new real actual true updated", 2, functionWords()),
       step("system instructions instruction role identity persona objective", 0),
     ],
     holds: (words, _start, end) =>
@@ -230,13 +232,13 @@ export const phrases = once((): readonly PhraseRule[] => [
     kind: "act_without_limits",
     steps: [
       step("enter enable activate switch in"),
-      step("developer jailbreak god dan unrestricted unsafe", 3, FUNCTION_WORDS),
+      step("developer jailbreak god dan unrestricted unsafe", 3, functionWords()),
       step("mode"),
     ],
     holds: (words, start, end) =>
       !isNegated(words, start) &&
       (words[end - 1]?.text !== "developer" ||
-        MODEL_WORDS.has(words[start - 1]?.text ?? "") ||
+        modelWords().has(words[start - 1]?.text ?? "") ||
         ["are", "now", "be"].includes(words[start - 1]?.text ?? "")),
   },
   { kind: "act_without_limits", steps: [step("do"), step("anything"), step("now")], holds: notNegated },
@@ -252,12 +254,12 @@ export const phrases = once((): readonly PhraseRule[] => [
 
   {
     kind: "hide_from_user",
-    steps: [step("not don't dont never"), step("tell inform notify alert warn", 1), step(USER, 1, FUNCTION_WORDS)],
+    steps: [step("not don't dont never"), step("tell inform notify alert warn", 1), step(USER, 1, functionWords())],
     holds: aboutUs,
   },
   {
     kind: "hide_from_user",
-    steps: [step("without"), step("telling informing notifying alerting warning letting"), step(USER, 1, FUNCTION_WORDS)],
+    steps: [step("without"), step("telling informing notifying alerting warning letting"), step(USER, 1, functionWords())],
     holds: (words, start) => !isNegatedSentence(words, start),
   },
   {
@@ -267,7 +269,7 @@ export const phrases = once((): readonly PhraseRule[] => [
       step("mention reveal disclose show report admit"),
       step("this these that it anything", 1),
       step("to"),
-      step(`${USER} anyone anybody`, 1, FUNCTION_WORDS),
+      step(`${USER} anyone anybody`, 1, functionWords()),
     ],
     holds: () => true,
   },
@@ -283,12 +285,12 @@ export const phrases = once((): readonly PhraseRule[] => [
   },
   {
     kind: "hide_from_user",
-    steps: [step("hide conceal"), step("this these it your all", 1), step("from", 4), step(USER, 1, FUNCTION_WORDS)],
+    steps: [step("hide conceal"), step("this these it your all", 1), step("from", 4), step(USER, 1, functionWords())],
     holds: notNegated,
   },
   {
     kind: "hide_from_user",
-    steps: [step("keep"), step("this it these"), step("secret hidden", 2), step("from", 1), step(USER, 1, FUNCTION_WORDS)],
+    steps: [step("keep"), step("this it these"), step("secret hidden", 2), step("from", 1), step(USER, 1, functionWords())],
     holds: notNegated,
   },
 ]);
@@ -298,7 +300,7 @@ export const commentPhrases = once((): readonly PhraseRule[] => [
   {
     kind: "hidden_instructions",
     steps: [
-      { any: MODEL_WORDS, gap: 0 },
+      { any: modelWords(), gap: 0 },
       step("must should shall will need have", 2),
       step(
         "run execute send upload post fetch download install delete exfiltrate reveal leak print email push ignore disregard obey include insert add append",
@@ -310,7 +312,7 @@ export const commentPhrases = once((): readonly PhraseRule[] => [
   {
     kind: "hidden_instructions",
     steps: [
-      { any: MODEL_WORDS, gap: 0 },
+      { any: modelWords(), gap: 0 },
       step("run execute send upload post fetch download install delete exfiltrate reveal leak print email", 1),
     ],
     holds: notNegated,
@@ -347,8 +349,10 @@ export const LINE_PATTERNS: readonly { readonly kind: ScanKind; readonly pattern
 /** Names that hold credentials; `.env.example` and its kin hold none. */
 export const CREDENTIAL_FILE =
   /(?:^|[\s"'`(=/~])(?:\.env(?!\.(?:example|sample|template|dist|test|defaults?)\b)(?:\.[a-z]{1,12})?|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials|\.ssh\/[\w.*-]{1,40}|id_(?:rsa|ed25519|ecdsa|dsa)|\.aws\/credentials|\.kube\/config|\.docker\/config\.json|etc\/shadow|etc\/passwd)(?![\w-])/;
-export const PRINTING = set(
-  "cat print printenv echo dump output display head tail less more base64 reveal exfiltrate send upload post email paste type show leak bat xxd strings",
+export const printing = once(() =>
+  set(
+    "cat print printenv echo dump output display head tail less more base64 reveal exfiltrate send upload post email paste type show leak bat xxd strings",
+  ),
 );
 /** An upload whose arguments name a credential variable. */
 export const UPLOAD = /\b(?:curl|wget)\b/g;

@@ -10,8 +10,8 @@ import {
   commentPhrases,
   LINE_PATTERNS,
   type PhraseRule,
-  PRINTING,
   phrases,
+  printing,
   type ScanKind,
   UPLOAD,
   VARIABLE,
@@ -70,7 +70,7 @@ function phraseMatches(words: readonly Word[], rules: Map<string, PhraseRule[]>,
 /** "print … .env": a printing verb and a credential file in one sentence. */
 function credentialMatches(text: string, words: readonly Word[], matches: Match[]): void {
   for (const [at, word] of words.entries()) {
-    if (!PRINTING.has(word.text) || isNegatedSentence(words, at)) continue;
+    if (!printing().has(word.text) || isNegatedSentence(words, at)) continue;
     let last = at;
     while (last - at < 10 && words[last + 1]?.breaks === false) last++;
     // The dot of `.env` begins no word and ends no sentence: look a little past the last word.
