@@ -167,6 +167,8 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   // A subcommand when it is named; print mode and the REPL are the ways to the first request.
   { to: /^src\/(?:program|base\/process|cli\/(?:run|repl)|app\/[\w-]+|ui\/[\w-]+)\.ts$/, when: "start" },
   { to: /^src\/cli\/[\w-]+\.ts$/, when: "later" },
+  // The wire format of the run's provider.
+  { to: /^src\/provider\/(?:anthropic|openai-responses)\.ts$/, when: "start" },
   // Where an instruction file is a template.
   { to: /^src\/context\/template-engine\.ts$/, when: "later" },
   // Only where a settings file exists, or a session is read back.

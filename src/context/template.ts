@@ -3,7 +3,6 @@
  * Refuses: running anything but the template language; guessing at unknown names.
  */
 import type { TemplateFacts } from "./contract.ts";
-import { renderBounded } from "./template-engine.ts";
 
 /** A front matter block larger than this is text. */
 const MAX_FRONT_MATTER = 16 * 1024;
@@ -98,6 +97,6 @@ export function templateScope(request: TemplateRequest): Record<string, unknown>
 
 /** Renders a body that opted in. Never throws for what a template does. */
 export async function renderTemplate(request: TemplateRequest): Promise<Rendered> {
-  const jinja = await import("@huggingface/jinja");
+  const [jinja, { renderBounded }] = await Promise.all([import("@huggingface/jinja"), import("./template-engine.ts")]);
   return renderBounded(jinja, request.template, templateScope(request), request.transclude);
 }

@@ -2,19 +2,17 @@
  * Makes a Provider from settings: wire, HTTP, retry and cost put together. Refuses: choosing a model (select.ts),
  * reading keys (config/ does).
  */
+import { once } from "../base/once.ts";
 import { oneLine } from "../base/text.ts";
 import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
-import { anthropic } from "./anthropic.ts";
 import { sanitizeConversation } from "./conversation.ts";
 import { failure } from "./failure.ts";
 import { type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
-import { openaiChat } from "./openai-chat.ts";
-import { openaiResponses } from "./openai-responses.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { type Sleep, sleep, withRetry } from "./retry.ts";
 import { keyRedaction } from "./secrets.ts";
 import { withCost } from "./usage.ts";
-import type { Wire } from "./wire.ts";
+import { loadWire } from "./wires.ts";
 
 export type ProviderOptions = {
   readonly apiKey?: string | undefined;
@@ -35,7 +33,8 @@ export type ProviderOptions = {
 
 /** A provider for one of the three HTTP wires. Its streams never throw; retries are part of the stream. */
 export function createProvider(settings: ProviderSettings, options: ProviderOptions): Provider {
-  const wire = wireOf(settings);
+  // One for all requests: it remembers what it has written.
+  const wire = once(() => loadWire(settings));
   const apiKey = options.apiKey?.trim() || undefined;
   const http: HttpOptions = {
     apiKey,
@@ -54,7 +53,8 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
       try {
         const info = infoOf(request.model);
         const context = { request: { ...request, messages: sanitizeConversation(request.messages) }, info };
-        const attempt = (active: AbortSignal) => streamOnce(wire, settings, context, http, active);
+        const spoken = await wire();
+        const attempt = (active: AbortSignal) => streamOnce(spoken, settings, context, http, active);
         for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, clean);
       } catch (error) {
         // A started stream never throws: a bug of ours must not look like a crash of the conversation.
@@ -63,13 +63,6 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
       }
     },
   };
-}
-
-/** The wire format a provider speaks. */
-export function wireOf(settings: ProviderSettings): Wire {
-  if (settings.wire === "anthropic") return anthropic();
-  if (settings.wire === "openai-responses") return openaiResponses();
-  return openaiChat(settings);
 }
 
 /** Cost where the price is known; no key in any message, should a server repeat it. */

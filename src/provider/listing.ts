@@ -4,13 +4,13 @@
  */
 import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
 import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
-import { wireOf } from "./create.ts";
 import { failure, failureOfError, failureOfStatus } from "./failure.ts";
 import { endpoint, type Fetch, networkFetch, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
 import { keyRedaction } from "./secrets.ts";
 import { MAX_BODY } from "./sse.ts";
+import { loadWire } from "./wires.ts";
 
 type ListOptions = {
   readonly apiKey?: string | undefined;
@@ -34,7 +34,7 @@ export async function listModels(settings: ProviderSettings, options: ListOption
   const clean = keyRedaction(settings, apiKey);
   const failed = (said: ProviderFailure): Listing => ({ ok: false, failure: { ...said, message: clean(said.message) } });
   try {
-    const headers = requestHeaders(settings, wireOf(settings).headers(apiKey), options.userAgent);
+    const headers = requestHeaders(settings, (await loadWire(settings)).headers(apiKey), options.userAgent);
     const get = options.fetch ?? networkFetch;
     const response = await get(url.href, { headers, signal, redirect: "manual" });
     const body = await readBody(response, response.ok ? MAX_LIST : MAX_BODY);
