@@ -45,9 +45,9 @@ function callAnswer(turn: number, wanted: ToolCall): string {
   return `${frame({ role: "assistant", content: null, tool_calls: [call] })}${frame({}, "tool_calls")}${usage}data: [DONE]\n\n`;
 }
 
-/** The last answer in pieces of 24 characters, about what providers send. */
+/** The last answer in pieces of 50 characters: a megabyte is 20,000 of them. */
 function textAnswer(bytes: number): string {
-  const piece = "the quick brown fox ran \n";
+  const piece = "the quick brown fox ran round some sleepy old dog\n";
   const count = Math.max(1, Math.round(bytes / piece.length));
   const frames = Array.from({ length: count }, () => frame({ content: piece }));
   return `${frame({ role: "assistant", content: "" })}${frames.join("")}${frame({}, "stop")}${usage}data: [DONE]\n\n`;

@@ -49,16 +49,24 @@ const MAX_DEPTH = 500;
 export function nestedTooDeep(source: string): boolean {
   if (source.length <= MAX_DEPTH) return false;
   let depth = 0;
-  let quoted = false;
   for (let at = 0; at < source.length; at++) {
     const code = source.charCodeAt(at);
-    if (code === 0x22) quoted = !quoted;
-    else if (quoted) at += code === 0x5c ? 1 : 0;
+    if (code === 0x22) at = stringEnd(source, at);
     else if (code === 0x5b || code === 0x7b) {
       if (++depth > MAX_DEPTH) return true;
     } else if (code === 0x5d || code === 0x7d) depth--;
   }
   return false;
+}
+
+/** Where the string that opens at `at` closes; the end of the text where it does not. Long strings are not walked. */
+function stringEnd(source: string, at: number): number {
+  for (let end = source.indexOf('"', at + 1); end >= 0; end = source.indexOf('"', end + 1)) {
+    let slashes = 0;
+    while (source.charCodeAt(end - 1 - slashes) === 0x5c) slashes++;
+    if (slashes % 2 === 0) return end;
+  }
+  return source.length;
 }
 
 /**

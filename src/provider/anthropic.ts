@@ -2,7 +2,7 @@
  * The Anthropic Messages wire (`POST /messages`): alternating roles, content blocks, cache breakpoints, thinking with
  * signatures. Refuses: HTTP, retries; what differs between Claude generations is in claude.ts.
  */
-import { count, field, filled, isObject, object, parseJson, text, wellFormed } from "../base/json.ts";
+import { count, field, filled, isObject, type Json, object, parseJson, text, wellFormed } from "../base/json.ts";
 import type { Message, ToolSpec, Usage } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
@@ -134,7 +134,17 @@ type Block =
   | { readonly kind: "thinking"; parts: string[]; signature: string }
   | { readonly kind: "opaque"; readonly value: unknown };
 
+/** A piece of text, reasoning or a call's arguments. */
+function messagesText(frame: Json, event: string | undefined): string | undefined {
+  if (frame.type !== "content_block_delta" || (event !== undefined && event !== frame.type)) return undefined;
+  const { type, text: piece, thinking, partial_json: json } = object(frame.delta);
+  return text(
+    type === "text_delta" ? piece : type === "thinking_delta" ? thinking : type === "input_json_delta" ? json : undefined,
+  );
+}
+
 class MessagesDecoder implements Decoder {
+  readonly textIn = messagesText;
   readonly #model: string;
   readonly #into: Assembly;
   readonly #host: string;
@@ -212,7 +222,9 @@ class MessagesDecoder implements Decoder {
     const block = index === undefined ? this.#blocks.at(-1) : this.#byIndex.get(index);
     if (delta.type === "text_delta") {
       const piece = text(delta.text) ?? "";
-      if (block?.kind === "text") block.length += piece.length;
+      // Text that no block was opened for joins the text it follows.
+      const into = block?.kind === "text" ? block : this.#blocks.at(-1);
+      if (into?.kind === "text") into.length += piece.length;
       else this.#blocks.push({ kind: "text", length: piece.length });
       this.#into.text(piece);
     } else if (delta.type === "thinking_delta") {

@@ -158,7 +158,7 @@ class Exchange {
       // The last event of a cut stream may itself be cut: that is a truncation, not a protocol error.
       if (stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined) return;
       if (!assembly.ended) decoder.take(event, data);
-    });
+    }, decoder.textIn);
     let broken: unknown;
     for (;;) {
       let read: Read;

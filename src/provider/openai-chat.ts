@@ -120,7 +120,18 @@ const STOPS: Readonly<Record<string, StopReason>> = {
   refusal: "refusal",
 };
 
+/** Content or reasoning, where a frame holds one of them and nothing that counts twice when it is said twice. */
+function chatText(frame: Json): string | undefined {
+  const choice = object(list(frame.choices)[0]);
+  const delta = object(choice.delta);
+  const said = [delta.content, delta.reasoning_content, delta.reasoning].map(filled).filter((part) => part !== undefined);
+  const more = filled(delta.refusal) ?? (isObject(delta.function_call) || undefined) ?? list(delta.reasoning_details)[0];
+  const alone = said.length === 1 && more === undefined && list(delta.tool_calls).length === 0 && !Array.isArray(delta.content);
+  return alone && frame.error === undefined && choice.error === undefined ? said[0] : undefined;
+}
+
 class ChatDecoder implements Decoder {
+  readonly textIn = chatText;
   readonly #model: string;
   readonly #into: Assembly;
   readonly #host: string;

@@ -4,6 +4,7 @@
  * Refuses: meaning of events.
  */
 import { createParser, type EventSourceParser } from "eventsource-parser";
+import { FrameRuns, type TextIn } from "./frame-runs.ts";
 
 /** One event may be this many characters; a server that sends more is broken or hostile. */
 const MAX_EVENT = 32 * 1024 * 1024;
@@ -15,6 +16,10 @@ type OnEvent = (event: string | undefined, data: string) => void;
 export class EventStream {
   readonly #decoder = new TextDecoder("utf-8");
   readonly #parser: EventSourceParser;
+  readonly #onEvent: OnEvent;
+  readonly #runs: FrameRuns | undefined;
+  /** Between two events the parser holds nothing: what comes next may be taken past it. */
+  #between = false;
   #mode: "unknown" | "events" | "body" = "unknown";
   #body = "";
   /** True once a single event was larger than the bound; nothing more is read. */
@@ -22,10 +27,16 @@ export class EventStream {
   /** True while the rest after the last line break is read: what it holds may be cut. */
   ending = false;
 
-  constructor(onEvent: OnEvent) {
+  /** With `textIn`, frames that differ in their text alone may come as one. */
+  constructor(onEvent: OnEvent, textIn?: TextIn) {
+    this.#onEvent = onEvent;
+    this.#runs = textIn && new FrameRuns(textIn);
     this.#parser = createParser({
       maxBufferSize: MAX_EVENT,
-      onEvent: (message) => onEvent(message.event, message.data),
+      onEvent: ({ event, data }) => {
+        onEvent(event, data);
+        this.#runs?.learn(event, data);
+      },
       onError: (error) => {
         if (error.type === "max-buffer-size-exceeded") this.overflowed = true;
       },
@@ -51,7 +62,7 @@ export class EventStream {
   #take(text: string): void {
     if (text === "" || this.overflowed) return;
     if (this.#mode === "events") {
-      this.#parser.feed(text);
+      this.#events(text);
       return;
     }
     if (this.#mode === "body") {
@@ -67,6 +78,28 @@ export class EventStream {
       return;
     }
     this.#mode = "events";
-    this.#parser.feed(text);
+    this.#events(text);
+  }
+
+  #events(text: string): void {
+    const runs = this.#runs;
+    if (runs === undefined) {
+      this.#parser.feed(text);
+      return;
+    }
+    let at = 0;
+    while (at < text.length && !this.overflowed) {
+      const run = this.#between ? runs.take(text, at) : undefined;
+      if (run !== undefined) {
+        this.#onEvent(run.event, run.data);
+        at = run.end;
+        continue;
+      }
+      const blank = text.indexOf("\n\n", at);
+      this.#between = blank >= 0;
+      const end = blank < 0 ? text.length : blank + 2;
+      this.#parser.feed(text.slice(at, end));
+      at = end;
+    }
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Assembly } from "./assembly.ts";
+import type { TextIn } from "./frame-runs.ts";
 import type { ModelInfo, ProviderRequest } from "./provider.ts";
 
 /** What a request is made from. */
@@ -17,6 +18,11 @@ export interface Decoder {
   take(event: string | undefined, data: string): void;
   /** The stream is over (cleanly or not) and the assembly has not ended: true when what came is a whole response. */
   close(): boolean;
+  /**
+   * The text of a frame that only adds it: frames that differ in nothing else may be taken as one with all their text. Not there
+   * where frames are numbered.
+   */
+  readonly textIn?: TextIn;
   /** True when the answer is complete and only trailing numbers (usage) may follow. */
   readonly finishing: boolean;
 }
