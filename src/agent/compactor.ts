@@ -163,7 +163,8 @@ export class Compactor {
   /** What was appended since the last look began with the last request; steering was recorded just now. */
   #align(): void {
     if (this.#seqs.length >= this.#messages.length) return;
-    const lastOther = this.#messages.findLastIndex((message) => message.role !== "user");
+    let lastOther = this.#messages.length - 1;
+    while (lastOther >= 0 && this.#messages[lastOther]?.role === "user") lastOther--;
     const end = this.#parts.lastSeq() + 1 - this.#messages.length;
     for (let index = this.#seqs.length; index < this.#messages.length; index++)
       this.#seqs.push(index > lastOther ? Math.max(this.#requestSeq, end + index) : this.#requestSeq);

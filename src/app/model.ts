@@ -4,6 +4,7 @@
  */
 import { resolve } from "node:path";
 import type { Window } from "../agent/budget.ts";
+import { isLoopback } from "../base/loopback.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { Credentials } from "../config/credentials.ts";
@@ -61,15 +62,13 @@ function windowOf(info: ModelInfo, configured: boolean): Window {
   return { contextWindow: info.contextWindow, maxOutput, source: configured ? "configured" : "static" };
 }
 
-function isLoopback(baseUrl: string | undefined): boolean {
-  if (baseUrl === undefined || !URL.canParse(baseUrl)) return false;
-  const { hostname } = new URL(baseUrl);
-  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+function isHere(baseUrl: string | undefined): boolean {
+  return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname);
 }
 
 /** A key is asked for unless the server is on this machine or the provider is the user's own and names no variable. */
 function needsKey(settings: ProviderSettings, loaded: LoadedConfig): boolean {
-  if (settings.local || settings.apiKeyEnv === undefined || isLoopback(settings.baseUrl)) return false;
+  if (settings.local || settings.apiKeyEnv === undefined || isHere(settings.baseUrl)) return false;
   const override = loaded.config.providers[settings.name];
   return override === undefined || override.apiKeyEnv !== undefined || override.baseUrl === undefined;
 }

@@ -45,6 +45,8 @@ function addToken(token: string, inBackticks: boolean, paths: Set<string>): void
 /** Path-like words of a prompt, as written: relative, absolute or `~`. URLs and addresses are not among them. */
 export function mentionedPaths(prompt: string): string[] {
   const read = prompt.length <= MAX_CHARS ? prompt : `${prompt.slice(0, MAX_CHARS / 2)} ${prompt.slice(-MAX_CHARS / 2)}`;
+  // Most prompts name no path: a path has a slash, an at sign before it, or backticks round it.
+  if (!read.includes("/") && !read.includes("@") && !read.includes("`")) return [];
   const text = read.replace(URL, " ");
   const paths = new Set<string>();
   const rest: string[] = [];

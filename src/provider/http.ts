@@ -3,6 +3,7 @@
  * fetches for models (house rule 8). Refuses: retries (retry.ts), wire formats.
  */
 import { parseJson } from "../base/json.ts";
+import { isLoopback } from "../base/loopback.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
@@ -17,9 +18,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The real one; everything else is handed in by tests. A server on this machine is never asked through a proxy. */
 export const networkFetch: Fetch = (url, init) => {
-  const { hostname } = new URL(url);
-  const here = hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
-  return fetch(url, here ? { ...init, proxy: false } : init);
+  return fetch(url, isLoopback(new URL(url).hostname) ? { ...init, proxy: false } : init);
 };
 
 export type HttpOptions = {
