@@ -7,7 +7,7 @@ export class KeptLines {
   #cleared: readonly string[] = [];
 
   add(lines: readonly string[]): void {
-    for (const line of lines) this.#lines.push(line);
+    for (let at = Math.max(0, lines.length - 2 * KEPT_LINES); at < lines.length; at++) this.#lines.push(lines[at] ?? "");
     if (this.#lines.length > 2 * KEPT_LINES) this.#lines = this.#lines.slice(-KEPT_LINES);
   }
 

@@ -136,7 +136,7 @@ class Live implements LiveTerminal {
   #takeSettled(): string {
     const lines = this.#settled;
     this.#settled = [];
-    return `${eraseFrame(this.#frame)}${lines.map((line) => `${line}\r\n`).join("")}`;
+    return eraseFrame(this.#frame) + (lines.length === 0 ? "" : `${lines.join("\r\n")}\r\n`);
   }
 
   async #draw(): Promise<void> {

@@ -25,6 +25,9 @@ const MAX_BLOCK = 8 * 1024;
 const MAX_TABLE = 64 * 1024;
 const MAX_FENCE_LINES = 40;
 
+/** A line that may be more than text of a paragraph; most begin with a letter. A fence, a list, a heading never does. */
+const SPECIAL_LINE = /(?:^|\n)(?![A-Za-z"'(\u00c0-\uffff])/;
+
 const FENCE = /^(\s*)(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})([^`\n]*)$/;
 const LIST = /^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
 const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
@@ -57,7 +60,13 @@ class Splitter implements BlockSplitter {
   push(text: string): readonly Block[] {
     const blocks: Block[] = [];
     let start = 0;
+    let blank = text.indexOf("\n\n");
     for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", start)) {
+      if (blank !== -1 && blank < start) blank = text.indexOf("\n\n", start);
+      if (this.#paragraph(text, start, blank, blocks)) {
+        start = blank + 2;
+        continue;
+      }
       const line = this.#line + text.slice(start, at);
       this.#line = "";
       this.#take(line, blocks);
@@ -66,6 +75,17 @@ class Splitter implements BlockSplitter {
     this.#line += text.slice(start);
     if (this.#line.length > MAX_BLOCK) this.#cutLine(blocks);
     return blocks;
+  }
+
+  /** A whole paragraph of plain lines from `start` to the blank line at `end` is taken at once; false where there is none. */
+  #paragraph(text: string, start: number, end: number, blocks: Block[]): boolean {
+    if (this.#lines.length > 0 || this.#line !== "" || this.#fence !== undefined || this.#undecided) return false;
+    if (end <= start || end - start > MAX_BLOCK) return false;
+    const paragraph = text.slice(start, end);
+    if (SPECIAL_LINE.test(paragraph)) return false;
+    blocks.push({ text: paragraph, continues: this.#continues });
+    this.#continues = false;
+    return true;
   }
 
   end(): readonly Block[] {

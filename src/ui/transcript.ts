@@ -198,7 +198,7 @@ class EventTranscript implements Transcript {
 
   #settle(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    this.#blank = lines.at(-1) === "";
+    this.#blank = lines[lines.length - 1] === "";
     this.#options.settle(lines);
   }
 
@@ -207,11 +207,18 @@ class EventTranscript implements Transcript {
   }
 
   #settleBlocks(blocks: readonly Block[]): void {
-    const { color } = this.#options;
+    if (blocks.length === 0) return;
+    // The terminal is asked for its width once, not for every block.
+    const style = { color: this.#options.color, columns: this.#columns };
+    const rows: string[] = [];
+    let blank = this.#blank;
     for (const block of blocks) {
-      if (!block.continues) this.#gap();
-      this.#settle(renderBlock(block, { color, columns: this.#columns }));
+      if (!block.continues && !blank) rows.push("");
+      const lines = renderBlock(block, style);
+      for (const line of lines) rows.push(line);
+      if (rows.length > 0) blank = rows[rows.length - 1] === "";
     }
+    this.#settle(rows);
   }
 
   #flushAnswer(): void {

@@ -197,3 +197,52 @@ test("a line end cut between two pieces is one line end", () => {
     sanitizer.end(),
   ]).toEqual(["a", "\nb", "␍c", "🌲", "␍"]);
 });
+
+test("blocks are the same however the text is cut: whole, by lines, by characters", () => {
+  let state = 7;
+  const random = (limit: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+  const lines = [
+    "plain words here",
+    "and more",
+    "",
+    "",
+    "# heading",
+    "- item",
+    "  under it",
+    "1. one",
+    "```ts",
+    "```",
+    "| a | b |",
+    "> quote",
+    "   ",
+    "é accents",
+    "日本",
+    "***",
+    "(in brackets)",
+    "    code",
+    "x".repeat(9000),
+  ];
+  const blocksOf = (pieces: readonly string[]): Block[] => {
+    const splitter = createBlockSplitter();
+    return [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()];
+  };
+  for (let round = 0; round < 600; round++) {
+    let text = "";
+    for (let count = 1 + random(14); count > 0; count--) text += `${lines[random(lines.length - (random(20) === 0 ? 0 : 1))]}\n`;
+    if (random(3) === 0) text = text.slice(0, -1);
+    const whole = blocksOf([text]);
+    expect({ text, blocks: blocksOf(text.split(/(?<=\n)/)) }).toEqual({ text, blocks: whole });
+    if (text.length < 2000) expect({ text, blocks: blocksOf([...text]) }).toEqual({ text, blocks: whole });
+  }
+});
+
+test("a long run of blocks without a blank line is linear", () => {
+  const began = performance.now();
+  const splitter = createBlockSplitter();
+  const blocks = splitter.push("# a\n".repeat(200_000));
+  expect(blocks.length).toBe(200_000);
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
