@@ -3,6 +3,7 @@
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
 import type { Block } from "./markdown-blocks.ts";
+import { plainParagraph } from "./plain-paragraph.ts";
 import { sanitize } from "./sanitize.ts";
 
 export type RenderStyle = { readonly color: boolean; readonly columns: number };
@@ -76,5 +77,9 @@ function fenceLines(block: Block, style: RenderStyle): string[] {
 
 /** Lines of one block (colours may reach over several; the last one ends them), at most `columns` wide but for code, which is left to the terminal to wrap. */
 export function renderBlock(block: Block, style: RenderStyle): string[] {
-  return block.fence ? fenceLines(block, style) : ansi(`${block.text}\n`, style);
+  if (block.fence) return fenceLines(block, style);
+  const plain = plainParagraph(block.text, Math.max(8, style.columns));
+  if (plain === undefined) return ansi(`${block.text}\n`, style);
+  if (style.color) plain.push(`${plain.pop() ?? ""}${RESET}`);
+  return plain;
 }
