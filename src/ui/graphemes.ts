@@ -1,4 +1,5 @@
 /** Character clusters as a person sees them: where they begin and end, how wide they are. Refuses: splitting one. */
+import { once } from "../base/once.ts";
 import { visible } from "./sanitize.ts";
 
 /** Clusters are looked for in a window of this size: no real one is longer, and texts may be. */
@@ -7,11 +8,12 @@ const BIDI = /[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/;
 const TAGS = /[\u{e0000}-\u{e007f}]/u;
 
 /** Splits text into clusters. */
-export type Segmenter = Intl.Segmenter;
+export type Segmenter = Pick<Intl.Segmenter, "segment">;
 
-/** Made once by whoever needs it: the constructor is slow. */
+/** The constructor takes 1.5 ms, so it waits for text that is not plain. */
 export function createSegmenter(): Segmenter {
-  return new Intl.Segmenter("en", { granularity: "grapheme" });
+  const made = once(() => new Intl.Segmenter("en", { granularity: "grapheme" }));
+  return { segment: (text) => made().segment(text) };
 }
 
 const isPlain = (code: number): boolean => code >= 0x20 && code < 0x7f;
@@ -30,6 +32,8 @@ function anchorBefore(text: string, index: number): number {
 /** The end of the cluster that begins at `index`. */
 export function nextBoundary(segmenter: Segmenter, text: string, index: number): number {
   if (index >= text.length) return text.length;
+  // Nothing joins two printable ASCII characters; what follows the last one may still join it.
+  if (isPlain(text.charCodeAt(index)) && (index + 1 === text.length || isPlain(text.charCodeAt(index + 1)))) return index + 1;
   const [first] = segmenter.segment(text.slice(index, index + WINDOW));
   return index + (first?.segment.length ?? 1);
 }
@@ -37,6 +41,7 @@ export function nextBoundary(segmenter: Segmenter, text: string, index: number):
 /** The start of the cluster that ends at `index`. */
 export function previousBoundary(segmenter: Segmenter, text: string, index: number): number {
   if (index <= 0) return 0;
+  if (isPlain(text.charCodeAt(index - 1)) && (index === 1 || isPlain(text.charCodeAt(index - 2)))) return index - 1;
   const from = anchorBefore(text, index);
   let last = from;
   for (const { index: at } of segmenter.segment(text.slice(from, index))) last = from + at;

@@ -54,8 +54,10 @@ function wideRows(segmenter: Segmenter, line: string, width: number): Row[] {
 }
 
 function cellsBetween(segmenter: Segmenter, text: string, from: number, to: number): number {
+  const part = text.slice(from, to);
+  if (PLAIN.test(part)) return part.length;
   let cells = 0;
-  for (const { segment } of segmenter.segment(text.slice(from, to))) cells += Bun.stringWidth(shownCluster(segment));
+  for (const { segment } of segmenter.segment(part)) cells += Bun.stringWidth(shownCluster(segment));
   return cells;
 }
 

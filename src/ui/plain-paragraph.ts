@@ -9,11 +9,14 @@ const INSIDE = `${LETTER}0-9 ,.;:?!'"()/%+={}\\-\\u2013\\u2014\\u2018\\u2019\\u2
 /** Lines begin with a letter, a quote or a bracket: no list, no heading, no rule. */
 const WORDS = new RegExp(`^[${LETTER}"'(][${INSIDE}]*(?:\\n[${LETTER}"'(][${INSIDE}]*)*$`);
 
+/** Of `www.` in any case the last letters are enough. */
+const ADDRESSES = ["://", "ww.", "WW.", "wW.", "Ww."];
+
 /** Lines at most `columns` wide; undefined where the renderer has to be asked. */
 export function plainParagraph(text: string, columns: number): string[] | undefined {
-  // Spaces that are dropped or mean a break, addresses that become links.
+  // Spaces that are dropped or mean a break; addresses become links.
   if (text.includes("  ") || text.includes(" \n") || text.endsWith(" ")) return undefined;
-  if (text.includes("://") || /www\./i.test(text) || !WORDS.test(text)) return undefined;
+  if (ADDRESSES.some((mark) => text.includes(mark)) || !WORDS.test(text)) return undefined;
   const flowing = text.replaceAll("\n", " ");
   const lines: string[] = [];
   let from = 0;
