@@ -1,7 +1,7 @@
 /**
  * `bun run bench [--only=PART,…] [--rounds=N] [--json] [--check]`: thndrs beside the least programs that do the same
  * (scripts/bench/), built with the same options and run in turn. A table on a terminal, `--json` for machines, `--check` to end
- * with 1 when a goal is missed. Parts: start, shot, turns, answer, memory, repository, search, files, log.
+ * with 1 when a goal is missed. Parts: start, shot, turns, answer, terminal, memory, repository, search, files, log.
  * Refuses: absolute numbers as goals where a ratio says it; machines differ, ratios much less.
  */
 import { logRows } from "./bench/log-rows.ts";
@@ -10,6 +10,7 @@ import { answerRows, memoryRows, shotRows, startRows, turnRows } from "./bench/p
 import { repositoryRows } from "./bench/repository-rows.ts";
 import { missed, type Row, table } from "./bench/rows.ts";
 import { type BenchServer, startServer } from "./bench/server.ts";
+import { terminalRows } from "./bench/terminal-rows.ts";
 import { fileRows, searchRows } from "./bench/tool-rows.ts";
 import { build } from "./build.ts";
 import { args, install } from "./steps.ts";
@@ -21,6 +22,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   shot: shotRows,
   turns: turnRows,
   answer: answerRows,
+  terminal: terminalRows,
   memory: memoryRows,
   repository: repositoryRows,
   search: searchRows,

@@ -12,6 +12,8 @@ export type Scenario = {
   readonly calls?: readonly ToolCall[];
   /** Bytes of text in the last answer. */
   readonly bytes: number;
+  /** What it ends with. */
+  readonly last?: string;
   /** The last answer stays open this long after its text, so that memory can be read from outside. */
   readonly lingerMs?: number;
 };
@@ -46,11 +48,11 @@ function callAnswer(turn: number, wanted: ToolCall): string {
 }
 
 /** The last answer in pieces of 50 characters: a megabyte is 20,000 of them. */
-function textAnswer(bytes: number): string {
+function textAnswer(bytes: number, last: string): string {
   const piece = "the quick brown fox ran round some sleepy old dog\n";
   const count = Math.max(1, Math.round(bytes / piece.length));
   const frames = Array.from({ length: count }, () => frame({ content: piece }));
-  return `${frame({ role: "assistant", content: "" })}${frames.join("")}${frame({}, "stop")}${usage}data: [DONE]\n\n`;
+  return `${frame({ role: "assistant", content: "" })}${frames.join("")}${last === "" ? "" : frame({ content: last })}${frame({}, "stop")}${usage}data: [DONE]\n\n`;
 }
 
 /** The text, then a pause, then the last frame. */
@@ -92,8 +94,11 @@ export function startServer(): BenchServer {
   return {
     play(scenario) {
       const calls = scenario.calls ?? Array.from({ length: scenario.turns }, (_, turn) => readCall(turn));
-      const key = `${JSON.stringify(scenario.calls ?? scenario.turns)}/${scenario.bytes}`;
-      const known = made.get(key) ?? [...calls.map((call, turn) => callAnswer(turn, call)), textAnswer(scenario.bytes)];
+      const key = `${JSON.stringify(scenario.calls ?? scenario.turns)}/${scenario.bytes}/${scenario.last ?? ""}`;
+      const known = made.get(key) ?? [
+        ...calls.map((call, turn) => callAnswer(turn, call)),
+        textAnswer(scenario.bytes, scenario.last ?? ""),
+      ];
       made.set(key, known);
       answers = known;
       lingerMs = scenario.lingerMs ?? 0;
