@@ -63,8 +63,9 @@ class Splitter implements BlockSplitter {
     let blank = text.indexOf("\n\n");
     for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", start)) {
       if (blank !== -1 && blank < start) blank = text.indexOf("\n\n", start);
-      if (this.#paragraph(text, start, blank, blocks)) {
-        start = blank + 2;
+      const behind = this.#paragraph(text, start, blank, blocks);
+      if (behind !== undefined) {
+        start = behind;
         continue;
       }
       const line = this.#line + text.slice(start, at);
@@ -77,15 +78,22 @@ class Splitter implements BlockSplitter {
     return blocks;
   }
 
-  /** A whole paragraph of plain lines from `start` to the blank line at `end` is taken at once; false where there is none. */
-  #paragraph(text: string, start: number, end: number, blocks: Block[]): boolean {
-    if (this.#lines.length > 0 || this.#line !== "" || this.#fence !== undefined || this.#undecided) return false;
-    if (end <= start || end - start > MAX_BLOCK) return false;
+  /**
+   * A paragraph of plain lines from `start` is taken at once: to the blank line at `blank`, or as much of it as a block may hold.
+   * Answers where the next line begins; undefined where there is no such paragraph, or not all of it yet.
+   */
+  #paragraph(text: string, start: number, blank: number, blocks: Block[]): number | undefined {
+    if (this.#lines.length > 0 || this.#line !== "" || this.#fence !== undefined || this.#undecided) return undefined;
+    if (blank === start) return undefined;
+    const whole = blank !== -1 && blank - start <= MAX_BLOCK;
+    // Lines are added until there are too many characters: the last of them is the one that makes it so.
+    const end = whole ? blank : text.indexOf("\n", start + MAX_BLOCK);
+    if (end === -1) return undefined;
     const paragraph = text.slice(start, end);
-    if (SPECIAL_LINE.test(paragraph)) return false;
+    if (SPECIAL_LINE.test(paragraph)) return undefined;
     blocks.push({ text: paragraph, continues: this.#continues });
-    this.#continues = false;
-    return true;
+    this.#continues = !whole;
+    return whole ? end + 2 : end + 1;
   }
 
   end(): readonly Block[] {

@@ -232,6 +232,9 @@ test("blocks are the same however the text is cut: whole, by lines, by character
   for (let round = 0; round < 600; round++) {
     let text = "";
     for (let count = 1 + random(14); count > 0; count--) text += `${lines[random(lines.length - (random(20) === 0 ? 0 : 1))]}\n`;
+    // Now and then a paragraph longer than a block may be.
+    if (random(10) === 0)
+      text += `${"plain words, quite a few of them\n".repeat(200 + random(400))}${random(2) === 0 ? "\n" : ""}# end\n`;
     if (random(3) === 0) text = text.slice(0, -1);
     const whole = blocksOf([text]);
     expect({ text, blocks: blocksOf(text.split(/(?<=\n)/)) }).toEqual({ text, blocks: whole });
