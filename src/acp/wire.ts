@@ -5,6 +5,7 @@
  * order, and an answer could overtake them. Refuses: storing protocol lines, knowing what a message means.
  */
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
+import { createByteLines } from "../base/byte-lines.ts";
 import { field, isObject, parseJson } from "../base/json.ts";
 
 /** Longer lines are dropped as junk. */
@@ -22,52 +23,6 @@ export type AgentWire = {
   /** What was skipped so far. */
   junk(): Junk;
 };
-
-/** Collects bytes to lines; a line over the cap is swallowed to its end. */
-class Lines {
-  #parts: Uint8Array[] = [];
-  #size = 0;
-  #swallowing = false;
-  readonly #line: (bytes: Uint8Array) => void;
-  readonly #tooLong: () => void;
-
-  constructor(line: (bytes: Uint8Array) => void, tooLong: () => void) {
-    this.#line = line;
-    this.#tooLong = tooLong;
-  }
-
-  push(chunk: Uint8Array): void {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      this.#keep(chunk.subarray(start, end));
-      this.#end();
-      start = end + 1;
-    }
-    // A copy: the receiver of a chunk may not hold on to the whole of it for the sake of a tail.
-    if (start < chunk.length) this.#keep(chunk.slice(start));
-  }
-
-  finish(): void {
-    if (this.#size > 0) this.#end();
-  }
-
-  #keep(bytes: Uint8Array): void {
-    if (bytes.length === 0 || this.#swallowing) return;
-    this.#parts.push(bytes);
-    this.#size += bytes.length;
-    if (this.#size <= MAX_LINE_BYTES) return;
-    this.#swallowing = true;
-    this.#parts = [];
-  }
-
-  #end(): void {
-    if (this.#swallowing) this.#tooLong();
-    else if (this.#size > 0) this.#line(this.#parts.length === 1 && this.#parts[0] ? this.#parts[0] : Buffer.concat(this.#parts));
-    this.#parts = [];
-    this.#size = 0;
-    this.#swallowing = false;
-  }
-}
 
 /** A JSON-RPC 2.0 message; undefined for everything else a program may print. */
 function messageOf(line: string): AnyMessage | undefined {
@@ -99,15 +54,16 @@ export function createAgentWire(write: (line: string) => Promise<void>, onUpdate
     const stray = !("method" in message) && !asked.delete(message.id);
     if (!stray) controller?.enqueue(message);
   };
-  const lines = new Lines(
-    (bytes) => {
+  const lines = createByteLines({
+    most: MAX_LINE_BYTES,
+    line(bytes) {
       const line = decoder.decode(bytes);
       const message = messageOf(line);
       if (message) receive(message);
       else if (line.trim() !== "") skip(line);
     },
-    () => skip("(a line over 32 MiB)"),
-  );
+    tooLong: () => skip("(a line over 32 MiB)"),
+  });
   const readable = new ReadableStream<AnyMessage>({
     start(own) {
       controller = own;

@@ -1,12 +1,9 @@
 /**
  * The words around instruction text (C4, C9, C13). Refuses: deciding what is sent.
- * File content cannot close the elements: inside a body every `<` that begins one of our own tags is written `&lt;`;
- * all other markup stays as it is.
+ * File content cannot close the elements (base/own-elements.ts).
  */
+import { attribute, escapeOwnTags } from "../base/own-elements.ts";
 import type { SourceInfo } from "../types/event.ts";
-
-const OWN_TAGS =
-  /<(?=\s*\/?\s*(?:source|project_context(?:_update)?|project_instructions|thndrs_self_knowledge(?:_update)?|skill(?:_reference)?|available_skills)\b)/gi;
 
 const ORDER =
   "Instruction files of this project, broad to close. Where two disagree, the closer one wins for paths under its scope; " +
@@ -30,15 +27,6 @@ export type Piece = {
   readonly note?: string;
   readonly status?: "added" | "changed" | "removed" | "unchanged" | "withdrawn";
 };
-
-function attribute(value: string): string {
-  return value
-    .replaceAll("&", "&amp;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => `&#${char.charCodeAt(0)};`);
-}
 
 function plain(value: string): string {
   return value
@@ -74,10 +62,6 @@ export function sourcesIn(text: string): readonly SourceInText[] {
   return found;
 }
 
-export function escapeBody(text: string): string {
-  return text.replace(OWN_TAGS, "&lt;");
-}
-
 /** One `<source>` (C9.2). */
 export function formatSource(piece: Piece): string {
   const { info } = piece;
@@ -86,7 +70,7 @@ export function formatSource(piece: Piece): string {
   parts.push(`truncated="${info.truncated}"`);
   if (info.origin === "pin") parts.push('kind="pinned_file"');
   if (piece.status) parts.push(`status="${piece.status}"`);
-  const inside = piece.body !== undefined ? escapeBody(piece.body).replace(/\n+$/, "") : piece.note;
+  const inside = piece.body !== undefined ? escapeOwnTags(piece.body).replace(/\n+$/, "") : piece.note;
   if (inside === undefined || inside === "") return `<source ${parts.join(" ")}/>`;
   return `<source ${parts.join(" ")}>\n${inside}\n</source>`;
 }

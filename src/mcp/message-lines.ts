@@ -3,10 +3,10 @@
  * JSON, bad UTF-8, endless lines. At most MAX_LINE_BYTES are held. Refuses: knowing any method.
  */
 
+import { createByteLines } from "../base/byte-lines.ts";
+
 /** A longer line is dropped as it comes; results of a few megabytes are ordinary. */
 export const MAX_LINE_BYTES = 32 * 1024 * 1024;
-/** Kept of a dropped line's beginning and end: the id of the request it answered is in one of them. */
-const EDGE_BYTES = 512;
 const SAMPLE_CHARS = 80;
 /** How often one line is looked at again for a message behind junk. */
 const MAX_RETRIES = 8;
@@ -75,60 +75,26 @@ function refusal(head: string, tail: string): JsonRpcMessage | undefined {
 /** `receive` gets each message in order. */
 export function createMessageLines(receive: (message: JsonRpcMessage) => void): MessageLines {
   const decoder = new TextDecoder("utf-8");
-  let parts: Uint8Array[] = [];
-  let size = 0;
-  let head: Buffer | undefined;
-  let tail = Buffer.alloc(0);
   const junk = { lines: 0, sample: "" };
-
   const skip = (text: string): void => {
     junk.lines += 1;
     if (junk.sample === "") junk.sample = text.trim().slice(0, SAMPLE_CHARS);
   };
-  const keep = (bytes: Uint8Array): void => {
-    if (bytes.length === 0) return;
-    if (head) {
-      tail = Buffer.concat([tail, bytes]).subarray(-EDGE_BYTES);
-      return;
-    }
-    parts.push(bytes);
-    size += bytes.length;
-    if (size <= MAX_LINE_BYTES) return;
-    const whole = Buffer.concat(parts);
-    head = Buffer.from(whole.subarray(0, EDGE_BYTES));
-    tail = Buffer.from(whole.subarray(-EDGE_BYTES));
-    parts = [];
-  };
-  const endLine = (): void => {
-    if (head) {
-      const start = head.toString("utf8");
-      const answer = refusal(start, tail.toString("utf8"));
-      if (answer) receive(answer);
-      skip(start);
-    } else {
-      const [only] = parts;
-      const line = decoder.decode(parts.length === 1 && only ? only : Buffer.concat(parts));
+  const lines = createByteLines({
+    most: MAX_LINE_BYTES,
+    line(bytes) {
+      const line = decoder.decode(bytes);
       const found = messagesOf(line);
       for (const message of found) receive(message);
       if (found.length === 0 && line.trim() !== "") skip(line);
-    }
-    parts = [];
-    size = 0;
-    head = undefined;
-  };
-  return {
-    push(chunk) {
-      let start = 0;
-      for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-        keep(chunk.subarray(start, end));
-        endLine();
-        start = end + 1;
-      }
-      keep(chunk.subarray(start));
     },
-    finish() {
-      if (size > 0) endLine();
+    tooLong(head, tail) {
+      const start = head.toString("utf8");
+      // The id of the request it answered is in one of its edges.
+      const answer = refusal(start, tail.toString("utf8"));
+      if (answer) receive(answer);
+      skip(start);
     },
-    junk: () => junk,
-  };
+  });
+  return { push: lines.push, finish: lines.finish, junk: () => junk };
 }

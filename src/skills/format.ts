@@ -1,24 +1,13 @@
 /**
  * A skill as the model reads it, and the names a prompt mentions. Refuses: deciding what is delivered.
- * File content cannot close the element: inside it every `<` that begins one of our own tags is written `&lt;`.
+ * File content cannot close the element (base/own-elements.ts).
  */
+import { attribute, escapeOwnTags } from "../base/own-elements.ts";
 import type { SkillContent } from "./content.ts";
 import type { Skill } from "./skill.ts";
 
-const OWN_TAGS =
-  /<(?=\s*\/?\s*(?:skill|skill_reference|available_skills|source|project_context(?:_update)?|project_instructions|environment|thndrs_self_knowledge(?:_update)?)\b)/gi;
-
-function attribute(value: string): string {
-  return value
-    .replaceAll("&", "&amp;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => `&#${char.charCodeAt(0)};`);
-}
-
 function body(text: string): string {
-  return text.replace(OWN_TAGS, "&lt;").replace(/\n+$/, "");
+  return escapeOwnTags(text).replace(/\n+$/, "");
 }
 
 const note = (text: string): string => `[${body(text).replace(/\s+/g, " ")}]`;
