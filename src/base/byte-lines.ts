@@ -58,7 +58,7 @@ export function createByteLines({ most, line, tooLong }: Receiver): ByteLines {
         start = at + 1;
       }
       // A copy: whoever gave the chunk may use its memory again, and the whole of it is not held for the sake of a tail.
-      if (start < chunk.length) keep(chunk.slice(start));
+      if (start < chunk.length) keep(new Uint8Array(chunk.subarray(start)));
     },
     finish() {
       if (size > 0) end();
