@@ -114,7 +114,8 @@ const RULES: readonly Rule[] = [
   {
     what: "appending to a file",
     pattern: /\bappendFile(?:Sync)?\b|\bcreateWriteStream\b|\bO_APPEND\b/,
-    only: /^src\/(?:session\/log|provider\/record[\w-]*)\.ts$/,
+    // Records of a session; what else grows during a run (recordings, captures) does through base/.
+    only: /^src\/(?:session\/log|base\/file-append)\.ts$/,
     example: "appendFileSync(path, line)",
   },
   {
@@ -174,8 +175,8 @@ const DOORS: readonly { readonly to: RegExp; readonly when: "start" | "later" }[
   // Only where a settings file exists, or a session is read back.
   { to: /^src\/config\/(?:toml|project)\.ts$/, when: "later" },
   { to: /^src\/session\/(?:record-schemas|resume|recover)\.ts$/, when: "later" },
-  // --record, --replay and --capture.
-  { to: /^src\/provider\/(?:replay|capture)\.ts$/, when: "later" },
+  // --replay.
+  { to: /^src\/provider\/replay\.ts$/, when: "later" },
   // Built in, but 2 ms to load: with the first child process.
   { to: /^bun:ffi$/, when: "later" },
 ];

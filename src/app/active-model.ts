@@ -16,8 +16,6 @@ export interface ActiveModel {
   reasoningEffort: ProviderRequest["reasoningEffort"];
   /** Takes effect with the next request. */
   use(next: ChosenModel): void;
-  /** Writes what every model used so far owes. */
-  close(): Promise<void>;
 }
 
 /** @param configured the `[models]` settings, for the output limit a user set */
@@ -26,7 +24,6 @@ export function createActiveModel(
   threshold: number,
   configured: Readonly<Record<string, ModelSettings>>,
 ): ActiveModel {
-  const used = [first];
   let chosen = first;
   let budget = createBudget(first.window, threshold);
   const active: ActiveModel = {
@@ -78,10 +75,6 @@ export function createActiveModel(
     use(next) {
       chosen = next;
       budget = createBudget(next.window, threshold);
-      if (!used.includes(next)) used.push(next);
-    },
-    async close() {
-      for (const model of used) await model.close();
     },
   };
   return active;

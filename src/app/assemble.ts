@@ -56,6 +56,8 @@ export type Joined = {
   readonly reload: () => Promise<LoadedConfig>;
   /** Secret values of outside tools, once there are any. */
   readonly hidden: { values: () => readonly string[] };
+  /** Writes what was asked for beside the log (a recording). @throws UserError when that cannot be written */
+  readonly settleExtras: () => Promise<void>;
 };
 
 function factsOf(
@@ -275,7 +277,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     release: async () => {
       await Promise.all([background.reapAll(), outside.close(), agents.close()]);
       try {
-        await active.close();
+        await joined.settleExtras();
       } finally {
         session.close();
       }

@@ -11,12 +11,12 @@ import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
 import { createProvider } from "../provider/create.ts";
-import { type Fetch, networkFetch } from "../provider/http.ts";
 import { modelInfo } from "../provider/models.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import type { ModelInfo, Provider } from "../provider/provider.ts";
 import { chooseModel } from "../provider/select.ts";
 import type { ProviderSettings } from "../types/settings.ts";
+import type { Extras } from "./extras.ts";
 import { readGivenFile } from "./given-file.ts";
 import { FALLBACK_WINDOW } from "./ledger.ts";
 import { version } from "./version.ts";
@@ -33,8 +33,6 @@ export type ChosenModel = {
   readonly window: Window;
   /** Variables that hold provider keys: never inherited by children. */
   readonly keyVariables: readonly string[];
-  /** Writes what is owed (a recording). */
-  readonly close: () => Promise<void>;
 };
 
 /** What would help is a key: an editor may offer a way to log in. */
@@ -49,11 +47,10 @@ export type ModelRequest = {
   readonly replayFile: string | undefined;
   /** Where a relative recording is looked for. Absolute. */
   readonly cwd: string;
-  /** Writes the recording, whole; undefined without `--record`. */
-  readonly record: ((text: string) => Promise<void>) | undefined;
-  /** Writes raw exchanges, whole; undefined without `--capture`. */
-  readonly capture?: (text: string) => Promise<void>;
-  readonly redact?: (text: string) => string;
+  /** Wraps a provider so that what it says is kept; only with `--record`. */
+  readonly record?: Extras["record"];
+  /** In place of the network's; only with `--capture`. */
+  readonly fetch?: Extras["fetch"];
 };
 
 function windowOf(info: ModelInfo, configured: boolean): Window {
@@ -115,35 +112,11 @@ function waitsForTrust(loaded: LoadedConfig): boolean {
   return loaded.untrusted?.keys.some((key) => key === "model" || key.startsWith("providers.") || key.startsWith("acp.")) ?? false;
 }
 
-type Recorded = { readonly provider: Provider; readonly close: () => Promise<void> };
-
-/** Wraps the provider so that its events are kept and written when the run closes. */
-async function recorded(provider: Provider, record: ModelRequest["record"]): Promise<Recorded> {
-  if (!record) return { provider, close: async () => undefined };
-  // Lazy door: recording and replaying are for the few runs that ask for it.
-  const { recordingProvider } = await import("../provider/replay.ts");
-  const lines: string[] = [];
-  return {
-    provider: recordingProvider(provider, (line) => lines.push(line)),
-    // A run that got nothing does not replace an older recording by an empty one.
-    close: async () => (lines.length === 0 ? undefined : record(lines.map((line) => `${line}\n`).join(""))),
-  };
-}
-
-/** The fetch that keeps exchanges for `--capture`, and what writes them when the run closes. */
-async function captured(request: ModelRequest): Promise<{ readonly fetch?: Fetch; readonly close: () => Promise<void> }> {
-  const { capture, redact } = request;
-  if (!capture || !redact) return { close: async () => undefined };
-  const { captureFetch } = await import("../provider/capture.ts");
-  const kept = captureFetch(networkFetch, redact);
-  return { fetch: kept.fetch, close: async () => capture((await kept.lines()).map((line) => `${line}\n`).join("")) };
-}
-
 async function openReplay(file: string, request: ModelRequest): Promise<ChosenModel> {
   const { createReplay } = await import("../provider/replay.ts");
   const provider = createReplay(await readGivenFile(resolve(request.cwd, file), `cannot replay ${file}`), file);
   return {
-    ...(await recorded(provider, request.record)),
+    provider: request.record?.(provider) ?? provider,
     name: `replay/${file}`,
     modelId: file,
     info: { id: file },
@@ -188,7 +161,6 @@ function openAgent(name: string, request: ModelRequest): ChosenModel {
     info: { id: name },
     window: FALLBACK_WINDOW,
     keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers)),
-    close: async () => undefined,
   };
 }
 
@@ -236,25 +208,16 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   }
   const apiKey = await keyOf(settings, request);
   demandHeaders(settings, apiKey);
-  const capture = await captured(request);
   const provider = createProvider(settings, {
-    ...(capture.fetch && { fetch: capture.fetch }),
+    ...(request.fetch && { fetch: request.fetch }),
     apiKey,
     userAgent: `thndrs/${version}`,
     stallTimeoutMs: config.stallTimeoutMs,
     retry: config.retry,
     modelInfo: (other) => modelInfo(settings.name, other, config.models),
   });
-  const kept = await recorded(provider, request.record);
   return {
-    provider: kept.provider,
-    close: async () => {
-      try {
-        await kept.close();
-      } finally {
-        await capture.close();
-      }
-    },
+    provider: request.record?.(provider) ?? provider,
     name: `${settings.name}/${id}`,
     modelId: id,
     info,

@@ -4,6 +4,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Authority } from "../types/settings.ts";
 import type { RunFacts } from "./inventory.ts";
 import type { AskApproval } from "./permit.ts";
+import type { RunFile } from "./run-file.ts";
 import type { WrapTool } from "./toolbox.ts";
 
 /** The flags a runtime looks at; cli/'s `Flags` fits. */
@@ -36,8 +37,8 @@ export type OpenOptions = {
   readonly replayFile?: string;
   /** Absolute path for `--record`. */
   readonly recordFile?: string;
-  /** Absolute path for `--capture`. */
-  readonly captureFile?: string;
+  /** Of `--capture`: one for every conversation of the program. */
+  readonly captureFile?: RunFile;
   /** A session id, a unique prefix, or `latest`. */
   readonly resume?: string;
   readonly ask?: AskApproval;

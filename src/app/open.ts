@@ -12,7 +12,8 @@ import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { referencedValues } from "../config/secrets.ts";
 import { loadAnswerSchema } from "./answer-schema.ts";
 import { type Assembled, assemble, type Joined } from "./assemble.ts";
-import { createBus } from "./bus.ts";
+import { type Bus, createBus } from "./bus.ts";
+import type { Extras } from "./extras.ts";
 import { type ChosenModel, openModel } from "./model.ts";
 import type { OpenOptions } from "./open-options.ts";
 import { openSession } from "./session.ts";
@@ -27,13 +28,22 @@ export type OpenedRuntime = Assembled & {
   readonly writer: (path: string) => (text: string) => Promise<void>;
 };
 
-function writer(path: string, mode = 0o644): (text: string) => Promise<void> {
+function writer(path: string): (text: string) => Promise<void> {
   const problem = ownFileProblem(path);
   if (problem !== undefined) throw new UserError(`${path} cannot be written: ${problem.message}`);
   return async (text) => {
-    const written = await writeOwnFile(path, text, mode);
+    const written = await writeOwnFile(path, text, 0o644);
     if (!written.ok) throw new UserError(`${path}: ${written.message}`);
   };
+}
+
+async function extrasOf({ recordFile, captureFile }: OpenOptions, hide: (text: string) => string, bus: Bus): Promise<Extras> {
+  if (recordFile === undefined && captureFile === undefined) return { settle: async () => undefined };
+  // Lazy door: for the few runs that ask for it.
+  const { openExtras } = await import("./extras.ts");
+  const warn = (message: string): void =>
+    bus.emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "file_lost", message } });
+  return openExtras({ recordFile, captureFile, redact: hide, warn });
 }
 
 /**
@@ -63,10 +73,9 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced });
   const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
-  const record = options.recordFile === undefined ? undefined : writer(options.recordFile);
-  const hide = (text: string): string => redact(text, { exact: credentials.knownValues() });
-  const capture = options.captureFile === undefined ? {} : { capture: writer(options.captureFile, 0o600), redact: hide };
-  const shared = { env, credentials, maxCost: flags.maxCost, cwd, record, ...capture };
+  const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] });
+  const { settle: settleExtras, ...extras } = await extrasOf(options, hide, bus);
+  const shared = { env, credentials, maxCost: flags.maxCost, cwd, ...extras };
   const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
   const openOther = (name: string): Promise<ChosenModel> =>
     openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });
@@ -80,10 +89,10 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     ...(options.sessionId !== undefined && { id: options.sessionId }),
     provider: chosen.provider.name,
     model: chosen.name,
-    redact: (text) => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] }),
+    redact: hide,
     emit: bus.emit,
   });
   const skills = await openingSkills;
-  const joined = { options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden };
-  return { ...(await assemble(joined)), writer };
+  const opened = { options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden };
+  return { ...(await assemble({ ...opened, settleExtras })), writer };
 }

@@ -55,7 +55,7 @@ async function writeContent(handle: FileHandle, content: Content): Promise<void>
 }
 
 /** Goes on where the last write ended. */
-async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
+export async function writeAll(handle: FileHandle, data: Uint8Array): Promise<void> {
   for (let offset = 0; offset < data.length; ) {
     const { bytesWritten } = await handle.write(data, offset, Math.min(data.length - offset, 8 * CHUNK));
     offset += bytesWritten;

@@ -107,8 +107,8 @@ export function installFile(
 }
 
 /** A link is kept and its target replaced: people link their settings from elsewhere. */
-function ownTarget(path: string): string {
-  if (!isAbsolute(path)) throw new Error(`writeOwnFile needs an absolute path, got ${path}`);
+export function ownTarget(path: string): string {
+  if (!isAbsolute(path)) throw new Error(`a file of our own needs an absolute path, got ${path}`);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
     return realpathSync(path);

@@ -4,6 +4,7 @@
 import { resolve } from "node:path";
 import { type OpenedRuntime, openRuntime } from "../app/open.ts";
 import type { AskApproval } from "../app/permit.ts";
+import type { RunFile } from "../app/run-file.ts";
 import { monotonicClock } from "../base/clock.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redactValue } from "../base/redact.ts";
@@ -29,6 +30,8 @@ export type RunContext = {
   readonly controller: AbortController;
   /** Milliseconds since the program started. */
   readonly elapsed: () => number;
+  /** Of `--capture`: the conversations of a program (`/new`, `/resume`) share it. */
+  readonly captureFile?: RunFile;
 };
 
 const STDIN_WAIT_MS = 2000;
@@ -79,7 +82,7 @@ export async function openRun(
   rendererMode: "print" | "direct-inline",
   ask?: AskApproval,
 ): Promise<OpenedRuntime> {
-  const { flags, env, cwd, processes } = context;
+  const { flags, env, cwd, processes, captureFile } = context;
   return openRuntime({
     env,
     cwd,
@@ -89,7 +92,7 @@ export async function openRun(
     ...(ask && { ask }),
     ...(flags.replay !== undefined && { replayFile: flags.replay }),
     ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
-    ...(flags.capture !== undefined && { captureFile: resolve(cwd, flags.capture) }),
+    ...(captureFile && { captureFile }),
     ...(flags.continue && { resume: "latest" }),
     ...(flags.resume !== undefined && { resume: flags.resume }),
   });
@@ -135,8 +138,18 @@ async function printWithin(context: RunContext, notices: Notices): Promise<ExitC
   }
 }
 
+/** @throws UserError when the file of `--capture` cannot be written. */
+async function withCapture(context: RunContext): Promise<RunContext> {
+  const { flags, cwd } = context;
+  if (flags.capture === undefined) return context;
+  // Lazy door: for the few runs that ask for it.
+  const { openRunFile } = await import("../app/run-file.ts");
+  return { ...context, captureFile: openRunFile(resolve(cwd, flags.capture), 0o600, "the capture") };
+}
+
 /** Runs a prompt in print mode, or the REPL on a terminal. */
-export async function runDoor(context: RunContext): Promise<ExitCode> {
+export async function runDoor(started: RunContext): Promise<ExitCode> {
+  const context = await withCapture(started);
   const notices = createNotices(context.output.stderr, verbosityOf(context.flags));
   if (!wantsPrint(context)) {
     // Lazy door: print mode loads nothing of the REPL.

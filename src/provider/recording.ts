@@ -20,10 +20,21 @@ import { known } from "./usage.ts";
 const VERSION = 1;
 const STOPS: readonly string[] = ["end", "tool_calls", "length", "refusal"] satisfies StopReason[];
 
-/** The same provider; every complete response is also given to `write`, one JSON line (without its line break) a call. */
-export function recordingProvider(inner: Provider, write: (line: string) => void): Provider {
+/**
+ * Wraps the providers of one conversation: every complete response is also given to `write`, all its lines at once, so that what a
+ * killed run leaves can be played.
+ */
+export function createTape(write: (lines: string) => void): (inner: Provider) => Provider {
   let responses = 0;
-  return {
+  const record = (provider: string, request: ProviderRequest, events: readonly ProviderEvent[]): void => {
+    const head = responses === 0 ? [{ thndrs_recording: VERSION, provider, sides: true }] : [];
+    responses += 1;
+    // Whether room had to be made depends on the model's window: a replay may do without it, or need it elsewhere.
+    const side = request.tools.length === 0 ? { side: true } : {};
+    const lines = [...head, { response: responses, model: request.model, ...side }, ...events];
+    write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  };
+  return (inner) => ({
     name: inner.name,
     wire: inner.wire,
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
@@ -32,18 +43,11 @@ export function recordingProvider(inner: Provider, write: (line: string) => void
         if (event.type === "retrying") events = [];
         else append(events, event);
         const cancelled = event.type === "failure" && event.class === "cancelled";
-        if ((event.type === "stop" || event.type === "failure") && !cancelled) {
-          if (responses === 0) write(JSON.stringify({ thndrs_recording: VERSION, provider: inner.name, sides: true }));
-          responses += 1;
-          // Whether room had to be made depends on the model's window: a replay may do without it, or need it elsewhere.
-          const side = request.tools.length === 0 ? { side: true } : {};
-          write(JSON.stringify({ response: responses, model: request.model, ...side }));
-          for (const kept of events) write(JSON.stringify(kept));
-        }
+        if ((event.type === "stop" || event.type === "failure") && !cancelled) record(inner.name, request, events);
         yield event;
       }
     },
-  };
+  });
 }
 
 function append(events: ProviderEvent[], event: ProviderEvent): void {

@@ -9,8 +9,6 @@ import { failure } from "./failure.ts";
 import type { Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { parseRecording } from "./recording.ts";
 
-export { recordingProvider } from "./recording.ts";
-
 /** `source` is the text of a recording, `file` names it in errors; throws UserError when it is none. Turns count from 1. */
 export function createReplay(source: string, file = "recording"): Provider {
   const { responses, marked } = parseRecording(source, file);

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import type { OpenedRuntime } from "../app/open.ts";
 import { atMost } from "../base/at-most.ts";
+import { UserError } from "../base/user-error.ts";
 import type { RunEvent } from "../types/event.ts";
 import { type Approvals, openApprovals } from "./approvals.ts";
 import { type History, openHistory } from "./history.ts";
@@ -66,7 +67,7 @@ export class Desk {
   async replace(change: Change): Promise<void> {
     const { runtime } = this.opened;
     this.#unsubscribe();
-    await runtime.close();
+    await this.#closeOpened();
     const back = this.turns > 0 && runtime.sessionPath !== undefined ? { resume: runtime.sessionId } : {};
     try {
       this.#attach(await this.#options.open(change));
@@ -89,11 +90,29 @@ export class Desk {
     else transcript.say([""]);
   }
 
+  /** The last words say how to go on. @throws UserError when something that was owed (a recording) could not be written */
   async close(): Promise<void> {
+    const { transcript, style } = this.#options;
+    const { sessionPath, sessionId } = this.opened.runtime;
     this.#unsubscribe();
-    await this.opened.runtime.close();
-    // A state directory that does not answer must not keep the person waiting.
-    await atMost(HISTORY_WAIT_MS, this.history.settled());
+    try {
+      await this.opened.runtime.close();
+      // A state directory that does not answer must not keep the person waiting.
+      await atMost(HISTORY_WAIT_MS, this.history.settled());
+    } finally {
+      const hint = style.dim(`session ${visible(sessionId)} · thndrs --resume ${visible(sessionId)}`);
+      if (sessionPath !== undefined && this.turns > 0) transcript.say([hint]);
+    }
+  }
+
+  /** What it owed and could not write (a recording) is said, and keeps nobody from going on. */
+  async #closeOpened(): Promise<void> {
+    try {
+      await this.opened.runtime.close();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      this.#options.transcript.error(error.message);
+    }
   }
 
   #attach(opened: OpenedRuntime): void {

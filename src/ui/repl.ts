@@ -380,19 +380,16 @@ export class Repl {
   }
 
   async #leave(): Promise<void> {
-    const { runtime } = this.#desk.opened;
     this.#arming.disarm();
-    runtime.cancel("quit");
+    this.runtime.cancel("quit");
     try {
       await atMost(WIND_DOWN_MS, this.#turns.settled());
     } finally {
       // Also behind a turn that ended in a bug: the log is closed, the terminal given back.
-      await this.#desk.close();
-      if (runtime.sessionPath !== undefined && this.#desk.turns > 0) {
-        this.say([this.#style.dim(`session ${visible(runtime.sessionId)} · thndrs --resume ${visible(runtime.sessionId)}`)]);
-      }
-      await this.#live.finish();
-      this.#keyboard.close();
+      await this.#desk.close().finally(async () => {
+        await this.#live.finish();
+        this.#keyboard.close();
+      });
     }
   }
 }

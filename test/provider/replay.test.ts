@@ -1,7 +1,8 @@
 /** Record and replay: what was recorded plays back the same, and says when it cannot. */
 import { expect, test } from "bun:test";
 import type { Provider, ProviderEvent } from "../../src/provider/provider.ts";
-import { createReplay, recordingProvider } from "../../src/provider/replay.ts";
+import { createTape } from "../../src/provider/recording.ts";
+import { createReplay } from "../../src/provider/replay.ts";
 import type { Message, ToolSpec } from "../../src/types/message.ts";
 import { startLoopback } from "../support/loopback.ts";
 import { collect, requestOf, settingsFor, testProvider, WIRES } from "../support/wire/stream.ts";
@@ -32,19 +33,23 @@ for (const wire of WIRES) {
       { reasoning: "hm", text: ["a\n", "北", "\nb"], calls: [{ name: "ls", arguments: { path: "." } }, { name: "ls" }] },
       { text: "done" },
     ]);
-    const lines: string[] = [];
+    const written: string[] = [];
     const inner = testProvider(settingsFor(wire, server.baseUrl), {
       retry: { maxTries: 8, capMs: 1, maxRetryAfterMs: 1 },
       apiKey: "sk-secret-secret",
     });
-    const live = await twoTurns(recordingProvider(inner, (line) => lines.push(line)));
+    const live = await twoTurns(createTape((lines) => written.push(lines))(inner));
     await server.close();
-    const text = lines.join("\n");
+    const text = written.join("");
+    const lines = text.trimEnd().split("\n");
     expect(text).not.toContain("secret");
     expect(text).not.toContain("void");
     expect(text).not.toContain("sig-");
     expect(text).not.toContain('"go"');
-    for (const line of lines) expect(line).not.toContain("\n");
+    // Whatever moment a run is killed at, what is there is whole responses.
+    expect(written).toHaveLength(2);
+    for (const lines of written) expect(lines).toEndWith("\n");
+    expect(() => createReplay(written[0] ?? "")).not.toThrow();
     expect(lines.map((line) => Object.keys(JSON.parse(line))[0])).toEqual([
       "thndrs_recording",
       "response",
@@ -162,7 +167,7 @@ test("a broken file is an error for the person, with its line", () => {
 });
 
 test("a cancelled response is not recorded, a failed one is", async () => {
-  const lines: string[] = [];
+  const written: string[] = [];
   const end = (failure: ProviderEvent): Provider => ({
     name: "x",
     wire: "openai-chat",
@@ -171,8 +176,26 @@ test("a cancelled response is not recorded, a failed one is", async () => {
       yield failure;
     },
   });
-  await collect(recordingProvider(end({ type: "failure", class: "cancelled", message: "" }), (line) => lines.push(line)));
-  expect(lines).toEqual([]);
-  await collect(recordingProvider(end({ type: "failure", class: "auth", message: "no" }), (line) => lines.push(line)));
-  expect(lines.length).toBe(4);
+  const record = createTape((lines) => written.push(lines));
+  await collect(record(end({ type: "failure", class: "cancelled", message: "" })));
+  expect(written).toEqual([]);
+  await collect(record(end({ type: "failure", class: "auth", message: "no" })));
+  expect(written.map((lines) => lines.split("\n").length)).toEqual([5]);
+});
+
+test("providers that follow each other in one conversation make one recording", async () => {
+  const written: string[] = [];
+  const record = createTape((lines) => written.push(lines));
+  const saying = (name: string): Provider => ({
+    name,
+    wire: "openai-chat",
+    async *stream() {
+      yield { type: "text", text: name };
+      yield { type: "stop", reason: "end" };
+    },
+  });
+  for (const name of ["one", "two"]) await collect(record(saying(name)));
+  const replay = createReplay(written.join(""));
+  expect((await collect(replay)).text).toBe("one");
+  expect((await collect(replay)).text).toBe("two");
 });
