@@ -14,9 +14,10 @@ const ADDRESSES = ["://", "ww.", "WW.", "wW.", "Ww."];
 
 /** Lines at most `columns` wide; undefined where the renderer has to be asked. */
 export function plainParagraph(text: string, columns: number): string[] | undefined {
+  if (!WORDS.test(text)) return undefined;
   // Spaces that are dropped or mean a break; addresses become links.
   if (text.includes("  ") || text.includes(" \n") || text.endsWith(" ")) return undefined;
-  if (ADDRESSES.some((mark) => text.includes(mark)) || !WORDS.test(text)) return undefined;
+  if (ADDRESSES.some((mark) => text.includes(mark))) return undefined;
   const flowing = text.replaceAll("\n", " ");
   const lines: string[] = [];
   let from = 0;
