@@ -41,6 +41,12 @@ export type CompactionOutcome =
 
 type Pending = { readonly handle: string; readonly cut: Cut; readonly summary: string };
 
+/** A summary of an earlier run that nobody has reviewed yet. */
+export type EarlierSummary = Omit<Pending, "cut"> & {
+  /** The last record it stands for. */
+  readonly coveredEndSeq: number;
+};
+
 /** Summaries in a row that made no room worth having before none is tried any more. */
 const MAX_TRIES = 2;
 
@@ -71,10 +77,11 @@ export class Compactor {
   /** The user message of the running (or last) turn. */
   #request: { readonly message: Message | undefined; readonly text: string } | undefined;
 
-  constructor(parts: CompactorParts, messages: Message[], seqs: readonly number[]) {
+  constructor(parts: CompactorParts, messages: Message[], seqs: readonly number[], pending?: EarlierSummary) {
     this.#parts = parts;
     this.#messages = messages;
     this.#seqs = [...seqs];
+    if (pending) this.#pending = { ...pending, cut: { index: this.#after(pending.coveredEndSeq) } };
   }
 
   get pending(): { readonly handle: string; readonly summary: string } | undefined {
@@ -168,6 +175,12 @@ export class Compactor {
     const end = this.#parts.lastSeq() + 1 - this.#messages.length;
     for (let index = this.#seqs.length; index < this.#messages.length; index++)
       this.#seqs.push(index > lastOther ? Math.max(this.#requestSeq, end + index) : this.#requestSeq);
+  }
+
+  /** Index of the first message that began behind record `seq`. */
+  #after(seq: number): number {
+    const index = this.#seqs.findIndex((begun) => begun > seq);
+    return index === -1 ? this.#messages.length : index;
   }
 
   /** The records behind the messages before index `until`. */

@@ -272,6 +272,8 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     history: session.history,
     seqs: session.seqs,
     turns: session.turns,
+    // Only where a person can decide; else it goes on waiting in the log.
+    ...(options.rendererMode === "direct-inline" && { pending: session.pending }),
     ready: (turnId, signal) => outside.ready(turnId, signal),
     ledger: desk.context.ledger,
     release: async () => {
@@ -285,6 +287,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     today,
     external: () => active.chosen.agent && agents.of(active.chosen.agent),
   });
+  joined.skills.resumed(session.skills);
   joined.skills.watch((hash) => runtime.messages.some((message) => message.text.includes(hash)));
   const controls = createControls({
     conversation: runtime,

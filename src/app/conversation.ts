@@ -4,7 +4,7 @@
  */
 
 import type { Budget } from "../agent/budget.ts";
-import { type CompactionOutcome, Compactor, type CompactorParts } from "../agent/compactor.ts";
+import { type CompactionOutcome, Compactor, type CompactorParts, type EarlierSummary } from "../agent/compactor.ts";
 import { runTurn, type TurnContext } from "../agent/loop.ts";
 import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
@@ -60,6 +60,8 @@ export type ConversationParts = {
   readonly history: readonly Message[];
   readonly seqs: readonly number[];
   readonly turns: number;
+  /** A summary that waited for its review when the session ended. */
+  readonly pending?: EarlierSummary | undefined;
   /** Work before a turn's first request that may wait until then (MCP servers …); ends early when the turn is cancelled. */
   readonly ready: (turnId: string, signal: AbortSignal) => Promise<void>;
   /** Everything in the context now. */
@@ -317,12 +319,15 @@ export class Conversation implements Runtime {
       request: () => ({ ...request, system: this.#systemPrompt().text, tools: toolbox.specs(), sessionId }),
       lastSeq: () => this.#log?.lastSeq ?? -1,
       redeliver: async (retained) => {
+        // What a resumed conversation was to get with its next prompt comes with the summary.
+        await this.#chain;
+        this.#chain = undefined;
         const { text, sources } = await context.compacted(wholeTexts(retained, this.workspace));
         if (sources.length > 0) emit({ type: "context", turnId: this.turnId, sources });
         return [text, skills.forget()].filter((part) => part !== "").join("\n\n");
       },
     };
-    return new Compactor(parts, this.#messages, this.#parts.seqs);
+    return new Compactor(parts, this.#messages, this.#parts.seqs, this.#parts.pending);
   }
 
   #metadata(turnId: string): RunEvent {

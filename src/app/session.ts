@@ -7,6 +7,7 @@ import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Decisions } from "../session/decisions.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
+import type { PendingSummary } from "../session/replay.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import { createRecorder, hasRecord, sessionMeta } from "./recorder.ts";
@@ -44,9 +45,13 @@ export type OpenedSession = {
   readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
   /** Pins and drops in force. */
   readonly decisions: Decisions;
+  /** Paths of the skills in use. */
+  readonly skills: readonly string[];
+  /** A summary that waits for its review. */
+  readonly pending?: PendingSummary | undefined;
 };
 
-const NOTHING = { history: [], seqs: [], turns: 0, sources: [], decisions: { pins: [], drops: [] } } as const;
+const NOTHING = { history: [], seqs: [], turns: 0, sources: [], decisions: { pins: [], drops: [] }, skills: [] } as const;
 
 /** @throws UserError when the session to resume does not exist or another process writes it. */
 export async function openSession(request: SessionRequest): Promise<OpenedSession> {
@@ -102,6 +107,8 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       turns: resumed.turns,
       sources: resumed.sources,
       decisions: resumed.decisions,
+      skills: resumed.skills,
+      pending: resumed.pendingCompaction,
     };
   }
   const id = request.id ?? newSessionId(new Date());

@@ -8,26 +8,34 @@ import type { CompactionRecord, StoredRecord } from "./records.ts";
 type Compaction = { readonly record: CompactionRecord; readonly seq: number };
 
 export class CompactionFold {
-  /** By recovery handle, in the order of the log. */
+  /** By recovery handle, in the order in which they were written or, where somebody reviewed them, decided on. */
   readonly #all = new Map<string, Compaction>();
 
   add(record: StoredRecord & { readonly type: "compaction" | "compaction_review" }): void {
-    if (record.type === "compaction") {
-      this.#all.set(record.recovery_handle, { record, seq: record.seq });
-      return;
-    }
-    const reviewed = this.#all.get(record.recovery_handle);
-    if (reviewed === undefined) return;
-    this.#all.set(record.recovery_handle, { ...reviewed, record: { ...reviewed.record, review: record.review } });
+    const handle = record.recovery_handle;
+    const known = this.#all.get(handle);
+    this.#all.delete(handle);
+    if (record.type === "compaction") this.#all.set(handle, { record, seq: record.seq });
+    else if (known) this.#all.set(handle, { ...known, record: { ...known.record, review: record.review } });
   }
 
-  /** Those in force, oldest first: reviewed well, and not themselves inside a later one's range; and the last that waits for review. */
+  /**
+   * Those in force, oldest first: reviewed well, and not themselves inside a later one's range; and the last that waits for review,
+   * unless a run that asks nobody has summarised the same since.
+   */
   judge(): { readonly active: readonly Compaction[]; readonly pending: CompactionRecord | undefined } {
     const all = [...this.#all.values()];
-    const agreed = all.filter(({ record }) => record.review === "approved" || record.review === "not_required");
-    const active = agreed.filter((one, index) => !agreed.slice(index + 1).some(({ record }) => covers(record, one)));
-    return { active, pending: all.findLast(({ record }) => record.review === "pending")?.record };
+    const standing = all.filter(
+      (one, index) => !all.slice(index + 1).some(({ record }) => isAgreed(record) && covers(record, one)),
+    );
+    const active = standing.filter(({ record }) => isAgreed(record));
+    return { active, pending: standing.findLast(({ record }) => record.review === "pending")?.record };
   }
+}
+
+/** Nobody objected, or nobody was to be asked. */
+export function isAgreed({ review }: Pick<CompactionRecord, "review">): boolean {
+  return review === "approved" || review === "not_required";
 }
 
 /** The later one stands for the summary itself, or for all that the summary stands for. */

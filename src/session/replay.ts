@@ -5,7 +5,7 @@
  */
 import { wellFormed } from "../base/json.ts";
 import type { Message, ToolMessage, Usage } from "../types/message.ts";
-import { CompactionFold } from "./compactions.ts";
+import { CompactionFold, isAgreed } from "./compactions.ts";
 import { DecisionFold, type Decisions } from "./decisions.ts";
 import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
@@ -35,6 +35,8 @@ export type Conversation = {
   readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
   /** Pins and drops in force. */
   readonly decisions: Decisions;
+  /** Paths of the skills that were activated since the last summary came into force. */
+  readonly skills: readonly string[];
   readonly sessionId?: string;
   readonly title: string;
   /** `provider/id` as last used. */
@@ -52,8 +54,21 @@ export type Conversation = {
   readonly refusal?: string;
   /** The compaction in force, if any, and one still waiting for its review. */
   readonly compaction?: CompactionRecord;
-  readonly pendingCompaction?: CompactionRecord;
+  readonly pendingCompaction?: PendingSummary;
 };
+
+/** A summary that waits for its review; `messages` hold what it stands for word for word until then. */
+export type PendingSummary = {
+  /** Names it in the review's record. */
+  readonly handle: string;
+  readonly summary: string;
+  /** The last record it stands for. */
+  readonly coveredEndSeq: number;
+};
+
+function pendingSummary({ recovery_handle, summary, covered_end_seq }: CompactionRecord): PendingSummary {
+  return { handle: recovery_handle, summary: summaryText(summary), coveredEndSeq: covered_end_seq };
+}
 
 /** Reads and rebuilds in one go. `tally` counts what had to be skipped. */
 export async function readConversation(path: string, tally: Tally, signal?: AbortSignal): Promise<Conversation> {
@@ -79,6 +94,7 @@ class ConversationBuilder {
   readonly #sources = new Map<string, string>();
   readonly #decisions = new DecisionFold();
   readonly #compactions = new CompactionFold();
+  readonly #skills = new Set<string>();
   readonly #changed = new Set<string>();
   readonly #requests = new Set<string>();
   #held = 0;
@@ -181,6 +197,7 @@ class ConversationBuilder {
       seqs,
       sources: [...this.#sources].map(([path, contentHash]) => ({ path, contentHash })),
       decisions: this.#decisions.finish(),
+      skills: [...this.#skills],
       ...(this.#sessionId === undefined ? {} : { sessionId: this.#sessionId }),
       title: this.#renamed || this.#metaTitle || cleanTitle(this.#firstPrompt),
       ...(this.#model === undefined ? {} : { model: this.#model }),
@@ -192,7 +209,7 @@ class ConversationBuilder {
       leftOut: this.#leftOut,
       ...(this.#refusal === undefined ? {} : { refusal: this.#refusal }),
       ...(inForce === undefined ? {} : { compaction: inForce }),
-      ...(pending === undefined ? {} : { pendingCompaction: pending }),
+      ...(pending === undefined ? {} : { pendingCompaction: pendingSummary(pending) }),
     };
   }
 
@@ -351,9 +368,13 @@ class ConversationBuilder {
       case "file_write":
         if (record.status === "ok") this.#changed.add(record.path);
         break;
+      case "skill_activated":
+        this.#skills.add(record.path);
+        break;
       case "compaction":
       case "compaction_review":
         this.#compactions.add(record);
+        if (isAgreed(record)) this.#skills.clear();
         break;
     }
   }

@@ -38,6 +38,8 @@ export class Skills {
   #set: SkillSet = NO_SKILLS;
   /** By real path: what was delivered of each skill, and whether it was before this turn. */
   readonly #delivered = new Map<string, Delivered>();
+  /** Real paths of those an earlier run of the session used; their texts are no part of a resumed conversation. */
+  readonly #former = new Set<string>();
   /** Activations happen one after the other: two reads of one message deliver a skill once. */
   #last: Promise<unknown> = Promise.resolve();
   /** The first turn follows the first look at once. */
@@ -72,6 +74,11 @@ export class Skills {
   /** `holds`: whether a hash still stands somewhere in the conversation. Texts of tool results may be trimmed away. */
   watch(holds: (hash: string) => boolean): void {
     this.#holds = holds;
+  }
+
+  /** What the session used before it was resumed. */
+  resumed(paths: readonly string[]): void {
+    for (const path of paths) this.#former.add(this.at(path)?.realPath ?? path);
   }
 
   /** Looks again; what has not changed is not read again. */
@@ -165,8 +172,9 @@ export class Skills {
    * model should know of it; "" when nothing was delivered.
    */
   forget(): string {
-    const lost = this.known().filter((skill) => this.#delivered.has(skill.realPath));
+    const lost = this.known().filter(({ realPath }) => this.#delivered.has(realPath) || this.#former.has(realPath));
     this.#delivered.clear();
+    this.#former.clear();
     if (lost.length === 0) return "";
     const names = lost.map((skill) => `${skill.name} (${skill.path})`).join(", ");
     return `Skills used before this summary: ${names}. Read the SKILL.md again where one still applies.`;

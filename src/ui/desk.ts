@@ -11,6 +11,7 @@ import { type Approvals, openApprovals } from "./approvals.ts";
 import { type History, openHistory } from "./history.ts";
 import { showTail } from "./resumed-tail.ts";
 import { visible } from "./sanitize.ts";
+import { reviewLines } from "./slash-compact.ts";
 import type { Style } from "./style.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -82,12 +83,13 @@ export class Desk {
   /** The startup display (C14), once the instructions are there; then the tail of a resumed session. */
   async introduce(resumed: boolean): Promise<void> {
     const { transcript, style } = this.#options;
-    const { controls, inventory } = this.opened;
+    const { controls, inventory, runtime } = this.opened;
     await controls.discovered();
     this.#introduced = true;
     transcript.say(inventory().map((line) => style.dim(visible(line))));
-    if (resumed) showTail(controls.messages, transcript, style);
-    else transcript.say([""]);
+    if (!resumed) transcript.say([""]);
+    else showTail(controls.messages, transcript, style);
+    if (runtime.pendingCompaction) transcript.say([...reviewLines(runtime.pendingCompaction), ""]);
   }
 
   /** The last words say how to go on. @throws UserError when something that was owed (a recording) could not be written */

@@ -8,11 +8,17 @@ export async function compact(repl: Repl, _: readonly string[], rest: string): P
     const outcome = await repl.runtime.compact(rest, signal);
     if (!outcome.done) repl.error(outcome.message);
     const pending = repl.runtime.pendingCompaction;
-    if (pending) {
-      repl.say([`summary ${visible(pending.handle)} waits for your review:`, ...sanitize(pending.summary).split("\n")]);
-      repl.say(["/context review approve, or /context review reject"]);
-    }
+    if (pending) repl.say(reviewLines(pending));
   });
+}
+
+/** A summary that waits, and what to do about it. */
+export function reviewLines({ handle, summary }: NonNullable<Repl["runtime"]["pendingCompaction"]>): readonly string[] {
+  return [
+    `summary ${visible(handle)} waits for your review:`,
+    ...sanitize(summary).split("\n"),
+    "/context review approve, or /context review reject",
+  ];
 }
 
 /** `/context review approve|reject`. */

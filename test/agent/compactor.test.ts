@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createBudget } from "../../src/agent/budget.ts";
-import { Compactor, type CompactorParts } from "../../src/agent/compactor.ts";
+import { Compactor, type CompactorParts, type EarlierSummary } from "../../src/agent/compactor.ts";
 import type { Provider, ProviderEvent, ProviderRequest } from "../../src/provider/provider.ts";
 import type { RunEvent } from "../../src/types/event.ts";
 import type { Message } from "../../src/types/message.ts";
@@ -20,7 +20,12 @@ function looped(exchanges: number, size = 500): Message[] {
   return messages;
 }
 
-function compactor(messages: Message[], answers: readonly (readonly ProviderEvent[])[], more: Partial<CompactorParts> = {}) {
+function compactor(
+  messages: Message[],
+  answers: readonly (readonly ProviderEvent[])[],
+  more: Partial<CompactorParts> = {},
+  pending?: EarlierSummary,
+) {
   const asked: ProviderRequest[] = [];
   const events: RunEvent[] = [];
   const provider: Provider = {
@@ -48,6 +53,7 @@ function compactor(messages: Message[], answers: readonly (readonly ProviderEven
     },
     messages,
     messages.map((_, index) => index),
+    pending,
   );
   return { made, asked, events, budget };
 }
@@ -168,4 +174,33 @@ test("ranges go on where the former summary began, and end before what stays", a
   expect(first).toMatchObject({ coveredStartSeq: 0, coveredEndSeq: 45 - (kept - 1) - 1 });
   expect(second?.coveredStartSeq).toBe(0);
   expect(second?.coveredEndSeq).toBeGreaterThanOrEqual(first?.coveredEndSeq ?? 99);
+});
+
+test("a summary that waits outlives its program: approved later, it gives the same conversation, and blocks another until then", async () => {
+  const messages = [...looped(22), { role: "user", text: "next" } as const];
+  const before = [...messages];
+  const first = compactor(messages, [SUMMARY], { review: "always" });
+  expect(await first.made.compact("turn-1", "", never)).toMatchObject({ done: true, pending: true });
+  expect(messages).toEqual(before);
+  const [compaction] = compactions(first.events) as Extract<RunEvent, { type: "compaction" }>[];
+  if (!compaction) throw new Error("no compaction");
+  const { recoveryHandle: handle, summary, coveredEndSeq } = compaction;
+
+  const later = { role: "user", text: "and more" } as const;
+  const resumed = [...before, later];
+  const second = compactor(resumed, [SUMMARY], {}, { handle, summary, coveredEndSeq });
+  expect(second.made.pending).toMatchObject({ handle, summary });
+  expect(await second.made.compact("turn-2", "", never)).toEqual({
+    done: false,
+    message: "a summary already waits for a review",
+  });
+  messages.push(later);
+  for (const { made, events } of [first, second]) {
+    expect(await made.settle("approved")).toBe(true);
+    expect(events.at(-1)).toEqual({ type: "compaction_review", recoveryHandle: handle, review: "approved" });
+    expect(made.pending).toBeUndefined();
+  }
+  expect(resumed).toEqual(messages);
+  expect(resumed.length).toBeLessThan(before.length);
+  expect(resumed[0]?.text).toBe(summary);
 });

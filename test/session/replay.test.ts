@@ -264,6 +264,44 @@ test("a second compaction that covers the first leaves one summary", () => {
   expect(inForce?.summary).toBe("second");
 });
 
+test("a summary that waits is there until somebody, or a later one that needs nobody, has decided; turns after it do not", () => {
+  const base = [user(1, "one"), said(1, "two"), user(2, "three"), said(2, "four")];
+  const waiting = compaction(0, 1, { review: "pending" });
+  const review = (verdict: string): object => ({ type: "compaction_review", recovery_handle: "r0-1", review: verdict });
+  const pending = (...records: object[]) => rebuild([...base, waiting, ...records]).pendingCompaction;
+  const found = { handle: "r0-1", summary: summaryText("so far"), coveredEndSeq: 1 };
+  expect(pending()).toEqual(found);
+  expect(pending(user(3, "five"), said(3, "six"))).toEqual(found);
+  expect(pending(review("rejected"))).toBeUndefined();
+  expect(pending(review("approved"))).toBeUndefined();
+  expect(pending(review("rejected"), compaction(0, 1, { review: "pending", summary: "again" }))?.summary).toContain("again");
+  // Print mode asks nobody.
+  expect(pending(user(3, "five"), said(3, "six"), compaction(0, 4))).toBeUndefined();
+  expect(pending(compaction(0, 0))).toEqual(found);
+});
+
+test("a summary approved late stands for a smaller one made meanwhile", () => {
+  const { messages } = rebuild([
+    user(1, "one"),
+    said(1, "two"),
+    user(2, "three"),
+    compaction(0, 1, { review: "pending", summary: "large" }),
+    compaction(0, 0, { summary: "small" }),
+    { type: "compaction_review", recovery_handle: "r0-1", review: "approved" },
+  ]);
+  expect(shape(messages)).toEqual([`user ${summaryText("large")}`, "user three"]);
+});
+
+test("skills are in use until a summary comes into force", () => {
+  const used = (name: string): object => ({ ...SAMPLES.skill_activated, path: `/s/${name}/SKILL.md` });
+  const waiting = compaction(0, 1, { review: "pending" });
+  const skills = (...records: object[]) => rebuild([user(1, "one"), said(1, "two"), ...records]).skills;
+  expect(skills(used("a"), used("b"), used("a"))).toEqual(["/s/a/SKILL.md", "/s/b/SKILL.md"]);
+  expect(skills(used("a"), waiting, used("b"))).toHaveLength(2);
+  expect(skills(used("a"), compaction(0, 1), used("b"))).toEqual(["/s/b/SKILL.md"]);
+  expect(skills(used("a"), waiting, { type: "compaction_review", recovery_handle: "r0-1", review: "approved" })).toEqual([]);
+});
+
 test("J16 records of a newer program are not replayed", () => {
   const { messages } = rebuild([
     user(1, "x"),
