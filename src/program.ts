@@ -1,6 +1,7 @@
 /**
- * The program: argv → door, signals, the working directory, how it all ends. The only place that listens to signals and reads
- * the working directory. Refuses: setting the exit code (main.ts does), what a door does.
+ * The program: argv → door, signals, the working directory, how it all ends. The only place that listens to signals (an editor's
+ * Ctrl+C is kept from it by base/interactive.ts) and reads the working directory. Refuses: setting the exit code (main.ts does),
+ * what a door does.
  */
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";

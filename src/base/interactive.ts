@@ -1,23 +1,82 @@
 /**
- * Runs a program that takes the terminal over (an editor). The one spawn beside base/process.ts: those children must not
- * see the terminal, this one must. Refuses: capturing output, anything a model asked for.
+ * Runs a program that takes the terminal over (an editor), and ends it when we are told to end. The one spawn beside
+ * base/process.ts: those children must not see the terminal, this one must. Refuses: capturing output, anything a model asked for.
  */
+import { monotonicClock } from "./clock.ts";
+import { killTreeNow, type Tree } from "./process-tree.ts";
+import { createEnder } from "./tree-ender.ts";
+
+export type InteractiveOptions = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The program is told to end, and so is what has its terminal. */
+  readonly signal: AbortSignal;
+};
+
+/** What the terminal sends to all of its foreground group, us included: it is meant for whoever has the terminal. */
+const TYPED_SIGNALS = ["SIGINT", "SIGQUIT"] as const;
+/** What tells us to end. The second one ends us at once (program.ts), and nothing of ours may outlive that. */
+const END_SIGNALS = ["SIGTERM", "SIGHUP"] as const;
+/** From TERM to KILL. */
+const GRACE_MS = 2000;
+/** How much later than the program's end the Ctrl+C that led to it may reach us. */
+const LATE_MS = 50;
+
+type Child = Bun.Subprocess<"inherit", "inherit", "inherit">;
 
 /**
- * Waits for `argv` with our stdin, stdout and stderr.
- * @returns its exit code; 128 + n when signal n ended it
+ * Waits for `argv` with our stdin, stdout and stderr. Ctrl+C is its own meanwhile: a SIGINT from elsewhere cannot be told apart.
+ * @returns its exit code, 128 + n when signal n ended it; undefined when `signal` came, before or meanwhile
  * @throws the spawn error (ENOENT) when it cannot be started
  */
-export async function runInteractive(
-  argv: readonly string[],
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
-): Promise<number> {
-  const child = Bun.spawn([...argv], {
-    cwd: options.cwd,
-    env: { ...options.env },
-    stdin: "inherit",
-    stdout: "inherit",
-    stderr: "inherit",
-  });
-  return child.exited;
+export async function runInteractive(argv: readonly string[], options: InteractiveOptions): Promise<number | undefined> {
+  const { cwd, env, signal } = options;
+  if (signal.aborted) return undefined;
+  const takeBack = leaveTypedSignals();
+  try {
+    const child = Bun.spawn([...argv], { cwd, env: { ...env }, stdin: "inherit", stdout: "inherit", stderr: "inherit" });
+    const code = await exitOrEnd(child, signal);
+    if (!signal.aborted) await monotonicClock.sleep(LATE_MS);
+    return signal.aborted ? undefined : code;
+  } finally {
+    takeBack();
+  }
+}
+
+/** Typed signals mean nothing to us until the result is called. */
+function leaveTypedSignals(): () => void {
+  const ignore = (): void => {};
+  const before = TYPED_SIGNALS.map((name) => [name, process.listeners(name)] as const);
+  // There is always a listener: without one the system would end us.
+  for (const [name, listeners] of before) {
+    process.on(name, ignore);
+    for (const listener of listeners) process.off(name, listener);
+  }
+  return () => {
+    for (const [name, listeners] of before) {
+      for (const listener of listeners) process.on(name, listener);
+      process.off(name, ignore);
+    }
+  };
+}
+
+/** Resolves when the child is gone, and after `signal` also what it started; undefined when not even KILL could end it. */
+async function exitOrEnd(child: Child, signal: AbortSignal): Promise<number | undefined> {
+  const tree: Tree = { roots: [{ pid: child.pid, exited: false, inOurGroup: true }], marker: "" };
+  const ender = createEnder(tree, monotonicClock, GRACE_MS);
+  const end = (): void => void ender.end("cancel");
+  const endNow = (): void => void (signal.aborted && killTreeNow(tree));
+  signal.addEventListener("abort", end, { once: true });
+  // Before the listener that ends us.
+  for (const name of END_SIGNALS) process.prependListener(name, endNow);
+  try {
+    const code = await Promise.race([child.exited, ender.gaveUp]);
+    ender.childExited();
+    await ender.settled();
+    return code ?? undefined;
+  } finally {
+    signal.removeEventListener("abort", end);
+    for (const name of END_SIGNALS) process.off(name, endNow);
+    child.unref();
+  }
 }

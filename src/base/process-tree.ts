@@ -8,9 +8,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import { type ProcessStat, processStat } from "./process-stat.ts";
 
-/** A direct child: it leads a session and a group of its number. */
+/** A direct child: it leads a session and a group of its number, unless it has our terminal. */
 export type Root = {
   readonly pid: number;
+  /** It leads no group: it and its descendants are signalled one by one. */
+  readonly inOurGroup?: true;
   /** Its number may belong to a stranger now; its session and group still mean its own descendants. */
   exited: boolean;
 };
@@ -28,6 +30,8 @@ type Member = { readonly pid: number; readonly group: number; readonly stopped: 
 /** From TERM to KILL. */
 const GRACE_MS = 2000;
 const KILL_ROUNDS = 40;
+/** No process's group. */
+const NO_GROUP = 0;
 const UNDECIDED_ROUNDS = 10;
 
 type Scan = {
@@ -44,8 +48,8 @@ export function findTree(tree: Tree): readonly Member[] {
 function scan(tree: Tree): Scan {
   const rows = readRows();
   if (rows.length === 0) {
-    const groups = tree.roots.filter((root) => groupExists(root.pid));
-    return { members: groups.map(({ pid }) => ({ pid, group: pid, stopped: true })), undecided: false };
+    const members = tree.roots.map(({ pid, inOurGroup }) => ({ pid, group: inOurGroup ? NO_GROUP : pid, stopped: true }));
+    return { members: members.filter(memberExists), undecided: false };
   }
   const self = process.pid;
   const born = rows.find((row) => row.pid === self)?.started ?? 0;
@@ -146,6 +150,10 @@ export function groupExists(group: number): boolean {
   return signal(-group, 0);
 }
 
+function memberExists({ pid, group }: Member): boolean {
+  return group === NO_GROUP ? signal(pid, 0) : groupExists(group);
+}
+
 /** False when there is no such process or group, or it is not ours to signal. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
@@ -156,7 +164,7 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
 }
 
 function isRunning(member: Member): boolean {
-  if (!isLinux()) return groupExists(member.group);
+  if (!isLinux()) return memberExists(member);
   const row = processStat(member.pid);
   return row !== undefined && !row.zombie;
 }

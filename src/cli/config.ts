@@ -2,6 +2,7 @@
 import { runInteractive } from "../base/interactive.ts";
 import { findExecutable } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
+import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
@@ -87,16 +88,17 @@ function editorOf(context: CommandContext): readonly string[] {
 }
 
 async function edit(context: CommandContext): Promise<ExitCode> {
-  const { env, flags, cwd, output } = context;
+  const { env, flags, cwd, output, signal } = context;
   const path = await chosenPath(context);
   const editor = editorOf(context);
   if (readSettingsFile(path).kind === "absent") await writePrivateFile(path, templateText());
-  let code: number;
+  let code: number | undefined;
   try {
-    code = await runInteractive([...editor, path], { cwd, env });
+    code = await runInteractive([...editor, path], { cwd, env, signal });
   } catch {
     throw new UserError(`the editor "${editor[0]}" cannot be started; set $EDITOR to one that can`);
   }
+  if (code === undefined) return signalExit(signal) ?? EXIT.sigint;
   if (code !== 0) {
     output.stderr.line(
       `thndrs: error: ${visible(editor[0] ?? "")} ended with exit code ${code}; ${visible(path)} was not checked`,

@@ -1,6 +1,6 @@
 /** Ctrl+G: the typed text in the user's own editor. Refuses: drawing; the caller has lent the terminal. */
 import { join } from "node:path";
-import { runInteractive } from "../base/interactive.ts";
+import { type InteractiveOptions, runInteractive } from "../base/interactive.ts";
 import { findExecutable } from "../base/process.ts";
 import { UserError } from "../base/user-error.ts";
 import { removePrivateFile, writePrivateFile } from "../config/private-file.ts";
@@ -19,19 +19,16 @@ function editorOf(env: Readonly<Record<string, string | undefined>>): readonly s
 }
 
 /**
- * The text as the editor left it, without its last line end; undefined when the editor failed.
+ * The text as the editor left it, without its last line end; as it was when `signal` ended it; undefined when the editor failed.
  * @param file of our own, outside any workspace; removed afterwards
  * @throws UserError when there is no editor, or the file cannot be written
  */
-async function editExternally(
-  text: string,
-  file: string,
-  options: { readonly cwd: string; readonly env: Readonly<Record<string, string | undefined>> },
-): Promise<string | undefined> {
+async function editExternally(text: string, file: string, options: InteractiveOptions): Promise<string | undefined> {
   const editor = editorOf(options.env);
   await writePrivateFile(file, text === "" ? "" : `${text}\n`);
   try {
     const code = await runInteractive([...editor, file], options);
+    if (options.signal.aborted) return text;
     if (code !== 0) return undefined;
     const read = readSettingsFile(file, MAX_BYTES);
     if (read.kind !== "bytes") throw new UserError(`${file} cannot be read back`);
@@ -51,7 +48,7 @@ async function editExternally(
 export async function editInput(
   input: Pick<Input, "text" | "set" | "giveBack">,
   place: { readonly cwd: string; readonly state: string | undefined; readonly env: Readonly<Record<string, string | undefined>> },
-  lend: (work: () => Promise<string | undefined>) => Promise<string | undefined>,
+  lend: (work: (signal: AbortSignal) => Promise<string | undefined>) => Promise<string | undefined>,
 ): Promise<void> {
   const { cwd, state, env } = place;
   if (state === undefined) throw new UserError("there is no home for the editor's file: set HOME or THNDRS_HOME");
@@ -61,7 +58,7 @@ export async function editInput(
   // What a run gives back while the editor is open finds an empty line, and stands below what was edited.
   input.set("");
   try {
-    const edited = await lend(() => editExternally(text, file, { cwd, env }));
+    const edited = await lend((signal) => editExternally(text, file, { cwd, env, signal }));
     if (edited === undefined) throw new UserError("the editor failed: your text is as it was");
     text = edited;
   } finally {

@@ -88,7 +88,8 @@ class TerminalKeyboard implements Keyboard {
     try {
       return await work();
     } finally {
-      this.open();
+      if (this.#closed) this.#tidy();
+      else this.open();
     }
   }
 
@@ -109,10 +110,15 @@ class TerminalKeyboard implements Keyboard {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // Also while it is lent: whoever has it will not tidy up any more.
+    // Also while it is lent: we may be gone before whoever has it.
+    this.#tidy();
+    process.stdin.unref();
+  }
+
+  /** Whoever had it may have been ended before it tidied up. */
+  #tidy(): void {
     this.#reading = true;
     this.#stop();
-    process.stdin.unref();
   }
 
   #stop(): void {

@@ -42,9 +42,9 @@ export class Lending {
     return true;
   }
 
-  /** Runs `work` while it has keys and terminal. */
-  lend<T>(work: () => Promise<T>): Promise<T> {
-    return this.#alone(() => this.#options.keyboard().lend(work));
+  /** Runs `work` while it has keys and terminal; its signal comes when the program leaves. */
+  lend<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    return this.#alone(() => this.#options.keyboard().lend(() => work(this.#leaving.signal)));
   }
 
   /** Ctrl+Z; resolves when the program goes on. */
@@ -64,8 +64,14 @@ export class Lending {
     });
   }
 
+  /** Takes the terminal back from whoever has it. */
   end(): void {
     this.#leaving.abort();
+  }
+
+  /** Resolves when nobody has the terminal. */
+  idle(): Promise<void> {
+    return this.#borrowers(async () => undefined);
   }
 
   #pickByNumber<T>(question: Question<T> & { readonly signal: AbortSignal }): Promise<T | undefined> {

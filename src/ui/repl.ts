@@ -386,6 +386,7 @@ export class Repl {
       await atMost(WIND_DOWN_MS, this.#turns.settled());
     } finally {
       // Also behind a turn that ended in a bug: the log is closed, the terminal given back.
+      await atMost(WIND_DOWN_MS, this.#lending.idle());
       await this.#desk.close().finally(async () => {
         await this.#live.finish();
         this.#keyboard.close();
