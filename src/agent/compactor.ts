@@ -69,6 +69,8 @@ export class Compactor {
   readonly #messages: Message[];
   /** Parallel to the messages: the seq of the record each one began with. */
   #seqs: number[];
+  /** Where the user's messages are recorded. */
+  readonly #recorded = new WeakMap<Message, number>();
   #requestSeq = 0;
   #pending: Pending | undefined;
   #fruitless = 0;
@@ -90,10 +92,15 @@ export class Compactor {
 
   /** The user message just appended stands in the log as record `seq`. */
   noteUser(seq: number): void {
-    this.#align();
-    this.#seqs[this.#messages.length - 1] = seq;
     const message = this.#messages.at(-1);
+    if (message) this.#recorded.set(message, seq);
+    this.#align();
     this.#request = { message, text: message?.role === "user" ? plainUserText(message.text) : "" };
+  }
+
+  /** A message that the running turn takes up stands in the log as record `seq`. */
+  noteSteering(message: Message, seq: number): void {
+    this.#recorded.set(message, seq);
   }
 
   /** A request is about to leave: what is appended from now on begins with the next record. */
@@ -167,14 +174,20 @@ export class Compactor {
     return this.#parts.budget.bytes(messages);
   }
 
-  /** What was appended since the last look began with the last request; steering was recorded just now. */
+  /**
+   * What was appended since the last look began with the last request. User's messages at the end are steering, or the loop's own
+   * and in no record: those begin where the next one does.
+   */
   #align(): void {
-    if (this.#seqs.length >= this.#messages.length) return;
-    let lastOther = this.#messages.length - 1;
-    while (lastOther >= 0 && this.#messages[lastOther]?.role === "user") lastOther--;
-    const end = this.#parts.lastSeq() + 1 - this.#messages.length;
-    for (let index = this.#seqs.length; index < this.#messages.length; index++)
-      this.#seqs.push(index > lastOther ? Math.max(this.#requestSeq, end + index) : this.#requestSeq);
+    const known = this.#seqs.length;
+    let next = this.#parts.lastSeq() + 1;
+    let atEnd = true;
+    for (let index = this.#messages.length - 1; index >= known; index--) {
+      const message = this.#messages[index];
+      atEnd &&= message?.role === "user";
+      next = (message && this.#recorded.get(message)) ?? (atEnd ? next : this.#requestSeq);
+      this.#seqs[index] = next;
+    }
   }
 
   /** Index of the first message that began behind record `seq`. */

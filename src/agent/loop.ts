@@ -20,7 +20,10 @@ export type TurnContext = {
   /** Everything of the next request but its messages (the catalog may change between requests). */
   readonly request: () => Omit<ProviderRequest, "messages">;
   readonly calls: Omit<CallsContext, "turnId" | "signal" | "emit">;
-  readonly takeSteering: () => readonly string[];
+  /** Whether input waits for the next request of this turn. */
+  readonly steeringWaits: () => boolean;
+  /** Takes that input, oldest first, as the user's messages. */
+  readonly takeSteering: () => Promise<readonly Message[]>;
   /** Asked before each request with the number of requests this turn has made; an answer ends the turn. */
   readonly limit: (requests: number) => Stop | undefined;
   /** Makes room before a request that would not fit; an answer ends the turn. */
@@ -66,7 +69,7 @@ class Turn {
     if (signal.aborted) return this.#cancelled("");
     const stop = this.#context.limit(this.#requests);
     if (stop) return this.#fail(stop, "limit");
-    for (const text of this.#context.takeSteering()) messages.push({ role: "user", text });
+    messages.push(...(await this.#context.takeSteering()));
     const full = await this.#context.beforeRequest?.();
     if (full) return this.#fail(full, "failed");
     if (signal.aborted) return this.#cancelled("");
@@ -134,15 +137,14 @@ class Turn {
       return GO_ON;
     }
     this.#append(response);
-    const steering = this.#context.takeSteering();
-    const wrong = steering.length === 0 ? this.#context.checkFinal?.(text) : undefined;
-    const final = steering.length === 0 && wrong === undefined;
+    // Taken by the next step, behind the record of this answer.
+    const more = this.#context.steeringWaits();
+    const wrong = more ? undefined : this.#context.checkFinal?.(text);
+    const final = !more && wrong === undefined;
     emit({ type: "assistant_finished", turnId, text: response.text, calls: [], final });
     if (final) return { done: true, outcome: { status: "ok", text } };
     this.#head = "";
-    if (wrong !== undefined) return this.#repair(wrong, text);
-    for (const words of steering) messages.push({ role: "user", text: words });
-    return GO_ON;
+    return wrong === undefined ? GO_ON : this.#repair(wrong, text);
   }
 
   #repair(wrong: string, text: string): Next {

@@ -6,6 +6,8 @@ export type QueuedInput = { readonly id: string; readonly kind: QueueKind; reado
 export interface InputQueue {
   /** False when the audit record could not be written: the caller keeps the text. */
   add(kind: QueueKind, text: string): boolean;
+  /** Whether there is steering to take. */
+  steeringWaits(): boolean;
   /** Steering for the next request of the active run, oldest first; marked sent. */
   takeSteering(): readonly string[];
   /** The next follow-up, to be submitted as a turn of its own; marked sent. */
@@ -39,6 +41,7 @@ export function createQueue(emit: Emit, healthy: () => boolean): InputQueue {
       held.push(input);
       return true;
     },
+    steeringWaits: () => held.some((input) => input.kind === "steering"),
     takeSteering: () => remove((input) => input.kind === "steering", "sent").map((input) => input.text),
     takeFollowUp() {
       const next = held.find((input) => input.kind === "follow-up");

@@ -72,7 +72,7 @@ class AcpAgent implements AcpTurns {
     for (let requests = 0; ; ) {
       const stop = context.signal.aborted ? undefined : context.limit(requests);
       if (stop) return this.#fail(context, stop, "limit", undefined, requests);
-      texts = [...texts, ...context.takeSteering()];
+      texts = [...texts, ...(await context.takeSteering()).map((message) => message.text)];
       requests += 1;
       context.emit({ type: "request_started", turnId: context.turnId, request: requests });
       const end = await this.#prompt(texts, context);
@@ -82,9 +82,9 @@ class AcpAgent implements AcpTurns {
       if (last.trim() === "") {
         return this.#fail(context, { class: "empty_answer", message: "the agent gave no answer" }, "failed", undefined, requests);
       }
-      const steering = context.takeSteering();
-      const wrong = steering.length === 0 ? context.checkFinal?.(last) : undefined;
-      const final = steering.length === 0 && wrong === undefined;
+      const more = context.steeringWaits();
+      const wrong = more ? undefined : context.checkFinal?.(last);
+      const final = !more && wrong === undefined;
       context.messages.push({ role: "assistant", text: end.answer.all, calls: [] });
       context.emit({ type: "assistant_finished", turnId: context.turnId, text: end.answer.open, calls: [], final });
       if (final) return { status: "ok", text: last, requests };
@@ -93,7 +93,7 @@ class AcpAgent implements AcpTurns {
         return this.#fail(context, { class: "invalid_output", message }, "failed", { all: "", last, open: "" }, requests);
       }
       repaired ||= wrong !== undefined;
-      texts = wrong === undefined ? steering : [REPAIR(wrong)];
+      texts = wrong === undefined ? [] : [REPAIR(wrong)];
     }
   }
 

@@ -22,6 +22,7 @@ import type { ContextLedger } from "./ledger.ts";
 import { lostTexts, wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
+import { takeSteering } from "./steering.ts";
 import type { createTotals } from "./totals.ts";
 import { beginTurnLedger, type TurnLedger } from "./turn-ledger.ts";
 
@@ -46,7 +47,7 @@ export type ConversationParts = {
   readonly systemPrompt: (knowledge: string) => SystemPrompt;
   /** The self-knowledge snapshot now (C9.1). */
   readonly knowledge: () => string;
-  readonly skills: Pick<Skills, "available" | "turn" | "forget">;
+  readonly skills: Pick<Skills, "available" | "turn" | "steer" | "forget">;
   readonly diagnostics: () => readonly string[];
   /** What every request of this run carries besides system, tools and messages. */
   readonly request: Pick<ProviderRequest, "model" | "reasoningEffort" | "maxOutputTokens" | "outputSchema">;
@@ -273,7 +274,8 @@ export class Conversation implements Runtime {
       messages: this.#messages,
       request: () => ({ ...request, system, tools: toolbox.specs(), sessionId }),
       calls,
-      takeSteering: () => queue.takeSteering(),
+      steeringWaits: () => queue.steeringWaits(),
+      takeSteering: () => this.#takeSteering(turnId),
       limit,
       beforeRequest: () => this.#noteLosses(() => this.#compactor.beforeRequest(turnId, signal)),
       makeRoom: () => this.#noteLosses(() => this.#compactor.makeRoom(turnId, signal)),
@@ -285,6 +287,17 @@ export class Conversation implements Runtime {
       },
       signal,
     };
+  }
+
+  #takeSteering(turnId: string): Promise<readonly Message[]> {
+    const { queue, skills, external, emit } = this.#parts;
+    return takeSteering(turnId, {
+      queue,
+      skills: external?.() ? undefined : skills,
+      emit,
+      lastSeq: () => (this.#log?.healthy ? this.#log.lastSeq : undefined),
+      onMessage: (message, seq) => this.#compactor.noteSteering(message, seq),
+    });
   }
 
   #beginLedger(turnId: string): TurnLedger {

@@ -84,6 +84,10 @@ export class Skills {
   /** Looks again; what has not changed is not read again. */
   async refresh(): Promise<void> {
     this.#looked = true;
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
     const { roots, workspaceRoot, trustOf } = this.#options;
     this.#set = await discoverSkills({ roots, workspaceRoot, trustOf, cache: this.#cache });
   }
@@ -93,11 +97,26 @@ export class Skills {
     if (!this.#looked) await this.refresh();
     this.#looked = false;
     for (const delivered of this.#delivered.values()) delivered.settled = true;
-    const mentioned = mentionedNames(prompt).flatMap((name) => this.#named(name) ?? []);
+    const mentioned = this.#mentioned(prompt);
     const picked = [...this.#picked].flatMap((path) => this.at(path) ?? []);
     this.#picked.clear();
+    return this.#activateAll([...picked, ...mentioned]);
+  }
+
+  /** In the middle of a turn: activates what the words sent into it name. */
+  async steer(text: string): Promise<Activation> {
+    if (mentionedNames(text).length === 0) return NOTHING;
+    await this.#look();
+    return this.#activateAll(this.#mentioned(text));
+  }
+
+  #mentioned(text: string): readonly Skill[] {
+    return mentionedNames(text).flatMap((name) => this.#named(name) ?? []);
+  }
+
+  async #activateAll(wanted: readonly Skill[]): Promise<Activation> {
     const parts: Activation[] = [];
-    for (const skill of new Set([...picked, ...mentioned])) parts.push(await this.activate(skill, "person"));
+    for (const skill of new Set(wanted)) parts.push(await this.activate(skill, "person"));
     return {
       text: parts.flatMap((part) => (part.text === "" ? [] : [part.text])).join("\n\n"),
       effects: parts.flatMap((part) => part.effects),

@@ -204,3 +204,35 @@ test("a summary that waits outlives its program: approved later, it gives the sa
   expect(resumed.length).toBeLessThan(before.length);
   expect(resumed[0]?.text).toBe(summary);
 });
+
+test("a cut at what came into a running turn covers the answer before it and not its own record", async () => {
+  const messages = looped(3);
+  let seq = 20;
+  const { made, events } = compactor(messages, [SUMMARY], { keepRecentTokens: 1, lastSeq: () => seq });
+  made.noteRequest();
+  // The answer is record 21, what was typed is 22, its skill 23.
+  const typed: Message = { role: "user", text: "and this" };
+  messages.push({ role: "assistant", text: "an answer", calls: [] }, typed);
+  seq = 23;
+  made.noteSteering(typed, 22);
+  await made.compact("turn-1", "", never);
+  expect(compactions(events)).toMatchObject([{ coveredStartSeq: 0, coveredEndSeq: 21 }]);
+  expect(messages.at(-1)).toBe(typed);
+});
+
+test("a cut at the loop's own words, which are in no record, covers the answer before them and nothing behind", async () => {
+  const own: Message = { role: "user", text: "Continue." };
+  const typed: Message = { role: "user", text: "and this" };
+  for (const after of [[own], [own, typed]]) {
+    const messages = looped(3);
+    let seq = 20;
+    const { made, events } = compactor(messages, [SUMMARY], { keepRecentTokens: after.length * 4, lastSeq: () => seq });
+    made.noteRequest();
+    messages.push({ role: "assistant", text: "an answer", calls: [] }, ...after);
+    seq = 20 + after.length;
+    if (after.length > 1) made.noteSteering(typed, 22);
+    await made.compact("turn-1", "", never);
+    expect(messages.slice(1)).toEqual(after);
+    expect(compactions(events)).toMatchObject([{ coveredEndSeq: 21 }]);
+  }
+});

@@ -38,7 +38,8 @@ function setUp(setup: Setup) {
       touched: async () => "",
       now: () => ++clock,
     },
-    takeSteering: () => steering.shift() ?? [],
+    steeringWaits: () => (steering[0]?.length ?? 0) > 0,
+    takeSteering: async () => (steering.shift() ?? []).map((text) => ({ role: "user", text })),
     limit: setup.limit ?? (() => undefined),
     ...(setup.checkFinal && { checkFinal: setup.checkFinal }),
     ...(setup.makeRoom && { makeRoom: setup.makeRoom }),
@@ -160,6 +161,16 @@ test("steering is taken before the next request, also when the model would have 
   const { run, provider } = setUp({ script: [saying("one"), saying("two")], steering: [[], ["also this"]] });
   expect((await run()).text).toBe("two");
   expect(provider.requests[1]?.messages.at(-1)).toEqual({ role: "user", text: "also this" });
+});
+
+test("steering that the last request allowed cannot carry is left where it is", async () => {
+  const steering = [[], ["too late"]];
+  const limit = (requests: number) => (requests === 1 ? ({ class: "max_turns", message: "enough" } as const) : undefined);
+  const { run, messages, events } = setUp({ script: [saying("one")], steering, limit });
+  expect((await run()).status).toBe("limit");
+  expect(steering).toEqual([["too late"]]);
+  expect(messages.at(-1)?.text).toBe("one");
+  expect(events.filter((event) => event.type === "assistant_finished")).toMatchObject([{ final: false }]);
 });
 
 test("the output limit: one continuation, then a failure that says so", async () => {

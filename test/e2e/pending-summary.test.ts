@@ -19,6 +19,7 @@ function answer(seen: Seen): Step {
   const words = String(last.content).trim().split(/\s+/);
   if (last.role === "tool") return { text: "done looking" };
   const prompt = words.at(-1) ?? "";
+  if (prompt === "talk") return { text: ["talking ", "done talking"], hold: { gate: "talk", at: 3 } };
   if (prompt === "first") return { text: `done first ${"many words ".repeat(150)} end of first` };
   return prompt === "look" ? { calls: [{ name: "find_files", arguments: { pattern: "*.md" } }] } : { text: `done ${prompt}` };
 }
@@ -31,7 +32,11 @@ async function places(): Promise<Places> {
   const files = { ".git/HEAD": "", "AGENTS.md": "ROOT-RULES\n", "f.txt": "x\n" };
   return {
     work: await tempDir(files),
-    home: await tempDir({ "config.toml": CONFIG, ".agents/skills/alpha/SKILL.md": SKILL }),
+    home: await tempDir({
+      "config.toml": CONFIG,
+      ".agents/skills/alpha/SKILL.md": SKILL,
+      ".agents/skills/beta/SKILL.md": SKILL.replaceAll("alpha", "beta"),
+    }),
   };
 }
 
@@ -121,6 +126,41 @@ test("approved after a resume, with a turn in between, it gives the conversation
   expect(again.terminal.screen.everything()).not.toContain("waits for your review");
   expect(JSON.stringify(conversation(again, resumed))).not.toContain("done first");
   for (const dir of [straight.work, straight.home, resumed.work, resumed.home]) dir.remove();
+});
+
+test("a cut at words that came into a running turn is found again after a resume", async () => {
+  const conversations: unknown[] = [];
+  for (const resumes of [false, true]) {
+    const at = await places();
+    await at.home.write({ "config.toml": CONFIG.replace("60", "5") });
+    let stage = await open(at);
+    await ask(stage, "with $alpha first", "end of first");
+    stage.send("talk");
+    await stage.terminal.waitFor("talking");
+    stage.send("use $beta aside");
+    await stage.terminal.waitFor("↳ steering");
+    stage.model.server.release("talk");
+    await stage.terminal.waitFor("done aside");
+    stage.send("/compact");
+    await stage.terminal.waitFor("waits for your review");
+    if (resumes) {
+      await leave(stage);
+      await stage[Symbol.asyncDispose]();
+      stage = await open(at, ["--continue"]);
+      await stage.terminal.waitFor("waits for your review");
+    }
+    await approve(stage);
+    await ask(stage, "last");
+    conversations.push(conversation(stage, at));
+    await leave(stage);
+    await stage[Symbol.asyncDispose]();
+    for (const dir of [at.work, at.home]) dir.remove();
+  }
+  const [without, after] = conversations;
+  // What a skill brought is no part of the log.
+  expect(after).toEqual(JSON.parse(JSON.stringify(without).replace(/<skill name=\\"beta[\s\S]*<\/skill>(?:\\n)+/, "")));
+  expect(JSON.stringify(after)).toContain("use $beta aside");
+  expect(JSON.stringify(after)).not.toContain("done talking");
 });
 
 test("rejected after a resume, nothing is replaced and another can be asked for", async () => {

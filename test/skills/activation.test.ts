@@ -289,3 +289,19 @@ test("a skill of the user's own behind an untrusted one of the same name is amon
   ).toEqual([mine]);
   expect(skills.forget()).toContain(`deploy (${mine})`);
 });
+
+test("words sent into a running turn activate what they name, once, also a skill that has just been written", async () => {
+  await using place = await skillPlace({ [`${DEPLOY}/SKILL.md`]: skillText("deploy", "", "Step one.") });
+  const skills = await place.open();
+  await skills.turn("begin");
+  expect((await skills.steer("no name")).text).toBe("");
+  const first = await skills.steer("now $deploy it");
+  expect(first.text).toContain("Step one.");
+  expect(first.effects.map((effect) => effect.name)).toEqual(["deploy"]);
+  expect((await skills.steer("and $deploy again")).text).toBe("");
+  await place.dir.write({ "work/.agents/skills/lint/SKILL.md": skillText("lint", "", "Look closely.") });
+  expect((await skills.steer("then $lint")).text).toContain("Look closely.");
+  // The next turn looks at the disk again.
+  await place.dir.write({ "work/.agents/skills/late/SKILL.md": skillText("late", "", "Late.") });
+  expect((await skills.turn("and $late")).text).toContain("Late.");
+});
