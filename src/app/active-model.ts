@@ -38,6 +38,7 @@ export function createActiveModel(
       get wire() {
         return chosen.provider.wire;
       },
+      connect: () => chosen.provider.connect?.(),
       stream(request, signal) {
         const { maxOutputTokens: _, ...rest } = request;
         const limit = chosen === first ? request.maxOutputTokens : configured[chosen.name]?.maxOutput;

@@ -193,6 +193,8 @@ export class Conversation implements Runtime {
     gate.reset();
     try {
       const ended = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+      // Later turns find the connection of the one before.
+      if (this.#turns === this.#parts.turns + 1) this.#parts.provider.connect?.();
       this.#log ??= await this.#parts.openLog?.(text);
       // First of all, so that what is recorded of this turn's tools is what is sent.
       const external = this.#parts.external?.();

@@ -11,6 +11,7 @@ import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
 import { createProvider } from "../provider/create.ts";
+import { networkConnect } from "../provider/http.ts";
 import { modelInfo } from "../provider/models.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import type { ModelInfo, Provider } from "../provider/provider.ts";
@@ -34,6 +35,8 @@ export type ChosenModel = {
   /** Variables that hold provider keys: never inherited by children. */
   readonly keyVariables: readonly string[];
 };
+
+const PROXY_VARIABLES = ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
 
 /** What would help is a key: an editor may offer a way to log in. */
 export class MissingKey extends UserError {}
@@ -61,6 +64,11 @@ function windowOf(info: ModelInfo, configured: boolean): Window {
 
 function isHere(baseUrl: string | undefined): boolean {
   return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname);
+}
+
+/** Then the way leads through a proxy, and what is opened ahead would go past it. */
+function isProxied(env: Readonly<Record<string, string>>): boolean {
+  return PROXY_VARIABLES.some((name) => Boolean(env[name]));
 }
 
 /** A key is asked for unless the server is on this machine or the provider is the user's own and names no variable. */
@@ -210,6 +218,7 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   demandHeaders(settings, apiKey);
   const provider = createProvider(settings, {
     ...(request.fetch && { fetch: request.fetch }),
+    ...(!isProxied(request.env) && { connect: networkConnect }),
     apiKey,
     userAgent: `thndrs/${version}`,
     stallTimeoutMs: config.stallTimeoutMs,

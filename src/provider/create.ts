@@ -7,7 +7,7 @@ import { oneLine } from "../base/text.ts";
 import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
 import { sanitizeConversation } from "./conversation.ts";
 import { failure } from "./failure.ts";
-import { type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
+import { endpoint, type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { type Sleep, sleep, withRetry } from "./retry.ts";
 import { keyRedaction } from "./secrets.ts";
@@ -24,6 +24,8 @@ export type ProviderOptions = {
   /** What is known of a model of this provider; for limits and cost. */
   readonly modelInfo?: (id: string) => ModelInfo;
   readonly fetch?: Fetch;
+  /** Opens a connection to an origin ahead of its request. */
+  readonly connect?: (origin: string) => void;
   /** 0 ≤ x < 1. */
   readonly random?: () => number;
   /** Wall clock, ms. */
@@ -49,6 +51,10 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
   return {
     name: settings.name,
     wire: settings.wire,
+    connect() {
+      const url = endpoint(settings, "");
+      if (url !== undefined) options.connect?.(url.origin);
+    },
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
       try {
         const info = infoOf(request.model);

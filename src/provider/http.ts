@@ -21,6 +21,15 @@ export const networkFetch: Fetch = (url, init) => {
   return fetch(url, isLoopback(new URL(url).hostname) ? { ...init, proxy: false } : init);
 };
 
+/** A connection that the next request to that origin takes; name look-up and handshake go on while it is made. */
+export function networkConnect(origin: string): void {
+  try {
+    fetch.preconnect(origin);
+  } catch {
+    // The request itself will say what is wrong.
+  }
+}
+
 export type HttpOptions = {
   readonly apiKey: string | undefined;
   readonly userAgent: string;

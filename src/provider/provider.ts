@@ -56,6 +56,8 @@ export interface Provider {
   readonly name: string;
   readonly wire: WireName;
   stream(request: ProviderRequest, signal: AbortSignal): AsyncIterable<ProviderEvent>;
+  /** A request will follow at once: its connection may be opened meanwhile. Sends nothing, promises nothing, never throws. */
+  connect?(): void;
 }
 
 /** What is known of a model; unknown stays undefined. Prices in US dollars per million tokens. */
