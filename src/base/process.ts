@@ -4,6 +4,7 @@
  */
 
 import { closeSync } from "node:fs";
+import { createBreather } from "./breather.ts";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
 import { once } from "./once.ts";
@@ -30,7 +31,10 @@ export type ProcessRequest = {
   /** Without a receiver the stream is drained and dropped. */
   readonly onStdout?: OnChunk;
   readonly onStderr?: OnChunk;
-  /** `none` for programs known to start nothing (rg, fd): spares the search for their descendants. */
+  /**
+   * `none` for programs known to start nothing (rg, fd): spares the search for their descendants. One that holds the output
+   * all the same is ended before `done`: nobody asked for it.
+   */
   readonly descendants?: "tracked" | "none";
   /** Go on delivering what descendants print after the direct child has exited (background processes). */
   readonly follow?: boolean;
@@ -116,7 +120,7 @@ export type OwnerOptions = {
 /** Made once per run by app/; tests make their own. */
 export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
   const clock = options.clock ?? monotonicClock;
-  // Told apart by the first command of a model: a run without one needs no name.
+  // A run that starts nothing needs no name.
   const id = once(() => randomHex(8));
   const entries = new Set<Entry>();
   const adopts = options.adopts === true;
@@ -151,7 +155,7 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
       // Programs we know do not open their output again; the runtime's own pipes cost nothing to prepare.
       const openPipe = tracked && kernel ? (await kernel).openPipe : () => undefined;
       if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
-      const marker = tracked ? `${id()}.${++count};` : "";
+      const marker = `${id()}.${++count};`;
       const spawned = spawn(request, marker, openPipe);
       if (!spawned.ok) return spawned;
       const root: Root = { pid: spawned.child.pid, exited: false };
@@ -231,7 +235,7 @@ function spawn(
   if (!resolved.ok) return resolved;
   const env = { ...request.env };
   // A thndrs inside a thndrs keeps the outer mark, so that the outer one can end both.
-  if (marker !== "") env[MARKER_VARIABLE] = (env[MARKER_VARIABLE] ?? "") + marker;
+  env[MARKER_VARIABLE] = (env[MARKER_VARIABLE] ?? "") + marker;
   const out = openPipe();
   const err = openPipe();
   const ends = [out?.read, err?.read].filter((fd) => fd !== undefined);
@@ -254,7 +258,8 @@ function sourceOf(pipe: Pipe | undefined, own: ReadableStream<Uint8Array> | numb
 function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock: Clock): RunningProcess {
   const { child } = spawned;
   const began = clock.now();
-  const ender = createEnder(tree, clock, request.graceMs);
+  const tracked = request.descendants !== "none";
+  const ender = createEnder(tracked ? tree : { ...tree, marker: "" }, clock, request.graceMs);
   const clearTimer = request.timeoutMs === undefined ? () => {} : clock.after(request.timeoutMs, () => void ender.end("timeout"));
   const cancel = (): void => void ender.end("cancel");
   const stop = (): void => void ender.end("stop");
@@ -277,6 +282,7 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
     await ender.settled();
     const heldPipe = !(await within(HELD_PIPE_MS, drained, clock)) && !(await within(lateness(tree), drained, clock));
     flow.dropping = heldPipe && request.follow !== true;
+    if (heldPipe && !tracked) await endTree(tree, clock, request.graceMs);
     const reason = ender.reason();
     return {
       started: true,
@@ -328,7 +334,13 @@ async function within(ms: number, promise: Promise<unknown>, clock: Clock): Prom
   }
 }
 
-/** Reads a stream to its end and closes it. Never stops reading early: a full pipe would block the child. */
+/** What a receiver gets at once; a chunk may be four times as long. */
+const PIECE_BYTES = 65_536;
+
+/**
+ * Reads a stream to its end and closes it. Never stops reading early: a full pipe would block the child. While there is always more
+ * to read the runtime asks nobody else: without turns taken here neither time-out nor Esc would reach a child that floods.
+ */
 async function readAll(
   source: Source,
   receive: OnChunk | undefined,
@@ -336,11 +348,16 @@ async function readAll(
   flow: { dropping: boolean },
 ): Promise<void> {
   const reader = source.stream.getReader();
+  const breathe = createBreather();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      if (receive && !flow.dropping) receive(value, stop);
+      for (let from = 0; from < value.length; from += PIECE_BYTES) {
+        if (receive && !flow.dropping) receive(value.subarray(from, from + PIECE_BYTES), stop);
+        const turn = breathe();
+        if (turn !== undefined) await turn;
+      }
     }
   } finally {
     await reader.cancel().catch(() => {});

@@ -4,6 +4,7 @@
  * Refuses: wording of results.
  */
 import { closeSync, constants, openSync, readSync } from "node:fs";
+import { createBreather } from "../base/breather.ts";
 import { errnoOf } from "../base/file-problem.ts";
 import { walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
@@ -12,8 +13,6 @@ import { baseIsIgnored, createProblemCounter } from "./listing.ts";
 import { createMatchCollector, type FileMatches, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { type CompiledPattern, compilePattern } from "./pattern.ts";
 
-/** Synchronous work between two looks at the event loop. */
-const SLICE_MS = 8;
 const CHUNK_BYTES = 262_144;
 
 /** Never throws; fails only for a pattern it cannot serve. */
@@ -108,18 +107,4 @@ async function searchFile(
   } finally {
     closeSync(descriptor);
   }
-}
-
-/** Lets the event loop run after each slice of synchronous reading: a small file costs less than a promise for it. */
-function createBreather(): () => Promise<void> | undefined {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < SLICE_MS) return undefined;
-    return new Promise((resolve) =>
-      setImmediate(() => {
-        since = performance.now();
-        resolve();
-      }),
-    );
-  };
 }

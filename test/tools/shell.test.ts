@@ -97,6 +97,18 @@ describe("run_shell", () => {
     expect(body(result)).toBe("stdout:\nbegun");
   });
 
+  test("a flood of output delays neither time-out nor cancel", async () => {
+    const flood = "yes '' >&2 & exec yes ''";
+    const began = monotonicClock.now();
+    const late = await sh(flood, { timeout_ms: 200 });
+    expect(late).toMatchObject({ status: "failed", truncated: true, effects: [{ processStatus: "timeout" }] });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 200);
+    const cancelled = await sh(flood, {}, { signal: controller.signal });
+    expect(cancelled).toMatchObject({ status: "cancelled", effects: [{ processStatus: "cancelled" }] });
+    expect(monotonicClock.now() - began).toBeLessThan(4000);
+  });
+
   test("a time-out over the maximum is lowered, and that is said", async () => {
     const result = await run(["sleep", "99"], { timeout_ms: 60_000 }, { settings: { shellMaxTimeoutMs: 200 } });
     expect(result.text).toStartWith("timed out after 200 ms");
