@@ -60,19 +60,25 @@ export function describeTerminal(context: CommandContext): Checked["terminal"] {
   };
 }
 
+/** Of what a program says about its version. */
+const MAX_VERSION_CHARS = 16_384;
+
 async function versionOf(path: string | undefined, cwd: string, signal: AbortSignal): Promise<EngineCheck> {
   if (path === undefined) return { path: null, version: null };
-  const parts: Uint8Array[] = [];
+  let text = "";
   const ended = await runProcess({
     argv: [path, "--version"],
     cwd,
     env: engineEnvironment(),
     timeoutMs: 5_000,
     signal,
-    onStdout: (chunk) => void parts.push(chunk),
+    onStdout(chunk, stop) {
+      // What is called rg may print without end.
+      if (text.length > MAX_VERSION_CHARS) stop();
+      else text += Buffer.from(chunk).toString("utf8");
+    },
     descendants: "none",
   });
-  const text = Buffer.concat(parts).toString("utf8");
   const found = /\d+\.\d+(?:\.\d+)?/.exec(text)?.[0] ?? null;
   return { path, version: ended.started ? found : null };
 }

@@ -12,6 +12,8 @@ export const MAX_LINE_CHARS = 512;
 export const MAX_READ_LINES = 2000;
 /** Time for one search or listing. */
 export const SEARCH_TIMEOUT_MS = 10_000;
+/** From TERM to KILL for a search engine, which has nothing to clean up. */
+export const ENGINE_GRACE_MS = 500;
 /** Lines kept of each shell stream's beginning and end. */
 export const SHELL_HEAD_LINES = 200;
 export const SHELL_TAIL_LINES = 200;

@@ -5,12 +5,13 @@
  */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { msUntil } from "../base/clock.ts";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
 import { IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
 import { type ProcessEnd, runProcess } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
-import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { fdPattern, type PathFilterInput } from "./path-filter.ts";
 
 export type ListEngine = "fd" | "rg" | "find" | "built-in";
@@ -46,7 +47,7 @@ type TakePaths = (paths: readonly string[]) => void;
 
 /**
  * Tries the engines in order and falls through to the built-in walk: an engine that is missing, that cannot apply our
- * ignore rules here, or that fails before it listed anything is passed over.
+ * ignore rules here, or that fails before it listed anything is passed over. All share one time limit.
  */
 export async function listFiles(
   engines: Engines,
@@ -55,12 +56,13 @@ export async function listFiles(
   take: TakePaths,
 ): Promise<ListOutcome> {
   const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".fdignore") };
+  const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   for (const engine of order) {
-    const outcome = engine === "built-in" ? undefined : await listWith(engine, engines, effective, take);
+    const outcome = engine === "built-in" ? undefined : await listWith(engine, engines, effective, msUntil(deadline), take);
     if (outcome !== undefined) return outcome;
     if (engine === "built-in") break;
   }
-  return listBuiltIn(effective, take);
+  return listBuiltIn(effective, msUntil(deadline), take);
 }
 
 /** A directory asked for by name is listed although it is ignored; then no ignore rule counts below it either. */
@@ -72,6 +74,7 @@ async function listWith(
   engine: Exclude<ListEngine, "built-in">,
   engines: Engines,
   request: ListRequest,
+  timeoutMs: number,
   take: TakePaths,
 ): Promise<ListOutcome | undefined> {
   const program = engines[engine];
@@ -84,23 +87,31 @@ async function listWith(
     take(paths.filter((path) => keep(path, request) && !ignored?.ignores(path))),
   );
   const problems = createProblemCounter();
+  let isSound = true;
   const end = await runProcess({
     argv: [program, ...argv],
     cwd: request.base === "" ? request.root : `${request.root}/${request.base}`,
     env: engineEnvironment(),
-    timeoutMs: request.timeoutMs ?? SEARCH_TIMEOUT_MS,
+    timeoutMs,
     signal: request.signal,
-    onStdout: splitter.push,
+    onStdout(chunk, stop) {
+      isSound = splitter.push(chunk);
+      if (!isSound) stop();
+    },
     onStderr: problems.push,
     descendants: "none",
+    graceMs: ENGINE_GRACE_MS,
   });
   if (!end.started) return end.failure.kind === "cancelled" ? { engine, end: "cancelled", unreadable: 0 } : undefined;
   const reason = end.cancelled ? "cancelled" : end.timedOut ? "timeout" : "complete";
   // rg says 1 when there is no file to list.
-  const failed = reason === "complete" && end.exitCode !== 0 && !(engine === "rg" && end.exitCode === 1);
-  if (failed && splitter.count() === 0 && !problems.onlyAccess()) return undefined;
+  const isFine = end.exitCode === 0 || (engine === "rg" && end.exitCode === 1);
+  // What goes on printing after its end was cut off: nobody knows how much more there was.
+  const failed = reason === "complete" && (!isFine || end.heldPipe);
+  if (splitter.count() === 0 && (!isSound || (failed && !problems.onlyAccess()))) return undefined;
   const { unreadable, ...first } = problems.result();
-  return { engine, end: reason, unreadable, ...first, ...(failed && unreadable === 0 ? sayEarlyEnd(engine, end) : {}) };
+  const early = isSound ? (failed && unreadable === 0 ? sayEarlyEnd(engine, end) : {}) : sayNoPath(engine);
+  return { engine, end: reason, unreadable, ...first, ...early };
 }
 
 function keep(path: string, request: ListRequest): boolean {
@@ -108,8 +119,8 @@ function keep(path: string, request: ListRequest): boolean {
   return request.includeHidden || !isHiddenBelow(path, request.base);
 }
 
-async function listBuiltIn(request: ListRequest, take: TakePaths): Promise<ListOutcome> {
-  const limit = AbortSignal.timeout(request.timeoutMs ?? SEARCH_TIMEOUT_MS);
+async function listBuiltIn(request: ListRequest, timeoutMs: number, take: TakePaths): Promise<ListOutcome> {
+  const limit = AbortSignal.timeout(timeoutMs);
   const problems = createProblemCounter();
   const walk = walkFiles({
     root: request.root,
@@ -186,20 +197,36 @@ function findArguments(request: ListRequest): string[] {
   ];
 }
 
+/** More bytes without an end are no path. */
+const MAX_PATH_BYTES = 65_536;
+
+/** A path of no bytes. */
+const NO_PATH = Buffer.from([0, 0]);
+
+type PathSplitter = {
+  /** False once something came that cannot be a path: nothing is read from then on. */
+  push(chunk: Uint8Array): boolean;
+  count(): number;
+};
+
 /** NUL-terminated paths out of chunks; a leading `./` gives way to `prefix`. Bytes that are not UTF-8 become U+FFFD. */
-export function createPathSplitter(prefix: string, take: TakePaths): { push(chunk: Uint8Array): void; count(): number } {
+export function createPathSplitter(prefix: string, take: TakePaths): PathSplitter {
   let rest: Buffer = Buffer.alloc(0);
   let count = 0;
+  let isSound = true;
   return {
     push(chunk) {
+      if (!isSound) return false;
       const bytes = rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
       const end = bytes.lastIndexOf(0);
       // A path is at most a few KiB: what is carried over stays small.
       rest = Buffer.from(bytes.subarray(end + 1));
-      if (end <= 0) return;
+      isSound = rest.length <= MAX_PATH_BYTES && bytes[0] !== 0 && !bytes.includes(NO_PATH);
+      if (end <= 0 || !isSound) return isSound;
       const paths = bytes.toString("utf8", 0, end).split("\0");
       count += paths.length;
       take(paths.map((path) => prefix + (path.startsWith("./") ? path.slice(2) : path)));
+      return true;
     },
     count: () => count,
   };
@@ -208,6 +235,10 @@ export function createPathSplitter(prefix: string, take: TakePaths): { push(chun
 /** For an engine that ended without a word on why. */
 export function sayEarlyEnd(engine: "fd" | "rg" | "find", end: ProcessEnd): { readonly endedEarly: string } {
   return { endedEarly: `${engine} ended early (${end.signal ?? `exit ${end.exitCode}`})` };
+}
+
+function sayNoPath(engine: ListEngine): { readonly endedEarly: string } {
+  return { endedEarly: `${engine} printed something that is no path` };
 }
 
 /** Counts the complaints of an engine, one per line, and remembers the first. */

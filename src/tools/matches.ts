@@ -55,6 +55,8 @@ export type SearchOutcome =
   | {
       readonly ok: true;
       readonly engine: "rg" | "built-in";
+      /** Why rg did not serve. */
+      readonly passedOver?: "missing" | "rules" | "broken";
       readonly files: readonly FileMatches[];
       readonly end: "complete" | "limit" | "timeout" | "cancelled";
       /** Matching lines seen; `exact` says that there are no more. */

@@ -30,8 +30,10 @@ type FileReader = {
   stopped(): boolean;
   /** rg prints a summary only when it searched: without one, exit 2 is a refusal of the arguments (S02, S04). */
   sawSummary(): boolean;
-  /** Bytes of line text taken in. */
+  /** Memory that the lines taken in need. */
   heldBytes(): number;
+  /** Bytes that cannot come from ripgrep: no record, or one that is out of place. A banner is a few, a stranger called rg many. */
+  strayBytes(): number;
 };
 
 /** A file is handed to `take` when its last record has come, and only when a line of it matched. */
@@ -45,32 +47,43 @@ export function createFileReader(options: {
   let sawSummary = false;
   let stopped = false;
   let heldBytes = 0;
+  /** The same without the current file's. */
+  let heldBefore = 0;
+  let strayBytes = 0;
   let enough: (current: RgFile | undefined) => boolean = () => false;
 
   const finish = (binary: boolean): void => {
+    if (binary) heldBytes = heldBefore;
     if (current !== undefined && current.want !== "nothing" && current.matches > 0) {
       const { path, lines, matches } = current;
       options.take({ path, lines: binary ? [] : lines, matches, binary });
     }
     current = undefined;
   };
+  /** A file's records stand between its begin and its end, and nothing follows the summary. */
+  const isInPlace = ({ type }: Record): boolean =>
+    !sawSummary && (type === "summary" || (type === "begin") === (current === undefined));
   const addLine = (line: MatchLine): void => {
     if (current?.want !== "lines") return;
     current.lines.push(line);
     if (line.isMatch) current.matches += 1;
-    heldBytes += line.text.length;
+    heldBytes += line.text.length + LINE_OVERHEAD;
   };
   const takeWhole = (bytes: Buffer): void => {
     const isLine = bytes[TYPE_AT] === MATCH || bytes[TYPE_AT] === CONTEXT;
-    if (isLine && current?.want !== "lines") {
+    if (isLine && current !== undefined && current.want !== "lines") {
       // Parsing ten thousand records nobody will see would cost more than the search.
-      if (current?.want === "count" && bytes[TYPE_AT] === MATCH) current.matches += 1;
+      if (current.want === "count" && bytes[TYPE_AT] === MATCH) current.matches += 1;
       return;
     }
     const record = parse(bytes);
+    if (record === undefined || !isInPlace(record)) strayBytes += bytes.length + 1;
     if (record === undefined) return;
     if (record.type === "begin") {
       const path = options.prefix + decode(record.data.path).toString("utf8").replace(/^\.\//, "");
+      // The one before could not be read to its end: its lines are gone.
+      if (current !== undefined) heldBytes = heldBefore;
+      heldBefore = heldBytes;
       current = { path, want: options.wants(path), lines: [], matches: 0 };
     } else if (record.type === "end") finish(record.data.binary_offset !== null);
     else if (record.type === "summary") sawSummary = true;
@@ -98,6 +111,7 @@ export function createFileReader(options: {
     stopped: () => stopped,
     sawSummary: () => sawSummary,
     heldBytes: () => heldBytes,
+    strayBytes: () => strayBytes,
   };
 }
 
@@ -107,6 +121,8 @@ const MATCH = 109;
 const CONTEXT = 99;
 
 const BRACE = 123;
+/** What a line held costs beside its text, about. */
+const LINE_OVERHEAD = 100;
 
 function parse(bytes: Buffer): Record | undefined {
   if (bytes[0] !== BRACE) return undefined;

@@ -30,7 +30,7 @@ const TAIL_BYTES = 80;
 
 type RecordReader = { push(chunk: Uint8Array): void };
 
-/** Calls `take` once per record, in order. */
+/** Calls `take` once per record, in order; an empty line is a record of no bytes. */
 export function createRecordReader(take: (record: RawRecord) => void): RecordReader {
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -54,7 +54,7 @@ export function createRecordReader(take: (record: RawRecord) => void): RecordRea
       const bytes = held.length === 0 ? last : Buffer.concat([...held, last]);
       held = [];
       heldBytes = 0;
-      if (bytes.length > 0) take({ kind: "whole", bytes });
+      take({ kind: "whole", bytes });
       return;
     }
     hold(last);

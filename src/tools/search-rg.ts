@@ -3,11 +3,13 @@
  * cores; when there are too many to hold, a second, sorted run ends at the limit, so the result is the same either way.
  * Refuses: wording of results, the engine without rg.
  */
+import { msUntil } from "../base/clock.ts";
 import { engineEnvironment } from "../base/engines.ts";
 import { parentOf } from "../base/ignore-rules.ts";
 import { type ProcessOutcome, runProcess } from "../base/process.ts";
+import { cutChars } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
-import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { baseIsIgnored, createProblemCounter, ignoreFlags, sayEarlyEnd } from "./listing.ts";
 import { createMatchCollector, type MatchCollector, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { readFarLines } from "./rg-far-lines.ts";
@@ -15,11 +17,22 @@ import { createFileReader, type RgFile } from "./rg-files.ts";
 
 /** Past either of these the unsorted run gives way to the sorted one. */
 const DENSE_MATCHES = 20_000;
-const DENSE_BYTES = 16_777_216;
+const DENSE_BYTES = 33_554_432;
+/** Room for the banner of a wrapper; past it what is called rg is something else. */
+const MAX_STRAY_BYTES = 1_048_576;
+/** The beginning of what rg says when it refuses a pattern. */
+const MAX_REASON_CHARS = 4096;
 
-type Run = { readonly end: ProcessOutcome; readonly dense: boolean; readonly sawSummary: boolean; readonly stderr: string };
+type Run = {
+  readonly end: ProcessOutcome;
+  readonly dense: boolean;
+  /** It printed what ripgrep never prints, and was stopped. */
+  readonly broken: boolean;
+  readonly sawSummary: boolean;
+  readonly stderr: string;
+};
 
-/** Undefined when rg could not be run at all: the built-in engine then serves. */
+/** Undefined when rg could not be run, or is no ripgrep: the built-in engine then serves. */
 export async function searchWithRg(rg: string, request: SearchRequest): Promise<SearchOutcome | undefined> {
   const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".rgignore") };
   const timeoutMs = request.timeoutMs ?? SEARCH_TIMEOUT_MS;
@@ -30,9 +43,9 @@ export async function searchWithRg(rg: string, request: SearchRequest): Promise<
   if (run.dense) {
     collector = createMatchCollector(request.limit, request.contextLines);
     problems = createProblemCounter();
-    run = await runRg(rg, effective, collector, problems, true, Math.max(1, deadline - performance.now()));
+    run = await runRg(rg, effective, collector, problems, true, msUntil(deadline));
   }
-  return concludeRun(run, request, collector, problems);
+  return run.broken ? undefined : concludeRun(run, request, collector, problems);
 }
 
 async function runRg(
@@ -46,6 +59,7 @@ async function runRg(
   const directory = request.baseIsFile ? parentOf(request.base) : request.base;
   const prefix = directory === "" ? "" : `${directory}/`;
   let dense = false;
+  let broken = false;
   let stderr = "";
   const reader = createFileReader({
     prefix,
@@ -57,9 +71,12 @@ async function runRg(
     take: (file) => collector.add(file),
   });
   const isEnough = (current: RgFile | undefined): boolean => {
-    if (sorted) return collector.total() + (current?.matches ?? 0) > request.limit;
-    dense = collector.total() > DENSE_MATCHES || reader.heldBytes() > DENSE_BYTES;
-    return dense;
+    const matches = collector.total() + (current?.matches ?? 0);
+    const isHeavy = reader.heldBytes() > DENSE_BYTES;
+    // The lines around as many matches as the limit allows are less than that.
+    broken = reader.strayBytes() > MAX_STRAY_BYTES || (sorted && isHeavy);
+    dense = !broken && !sorted && (isHeavy || matches > DENSE_MATCHES);
+    return broken || dense || (sorted && matches > request.limit);
   };
   const end = await runProcess({
     argv: [rg, ...rgArguments(request, sorted)],
@@ -68,18 +85,19 @@ async function runRg(
     timeoutMs,
     signal: request.signal,
     descendants: "none",
+    graceMs: ENGINE_GRACE_MS,
     onStdout(chunk, stop) {
       if (reader.stopped()) return;
       if (reader.push(chunk, isEnough)) stop();
     },
     onStderr(chunk) {
-      if (stderr.length < 4096) stderr += Buffer.from(chunk).toString("utf8");
+      if (stderr.length < MAX_REASON_CHARS) stderr = cutChars(stderr + Buffer.from(chunk).toString("utf8"), MAX_REASON_CHARS);
       problems.push(chunk);
     },
   });
   // What a stopped or timed-out run had of its current file counts.
   if (!dense) reader.flush();
-  return { end, dense, sawSummary: reader.sawSummary(), stderr };
+  return { end, dense, broken, sawSummary: reader.sawSummary(), stderr };
 }
 
 async function concludeRun(

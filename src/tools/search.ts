@@ -1,10 +1,11 @@
 /** search_text: finds lines in files, with rg or without (S01–S09, S13, S14). Refuses: replacing, following links. */
 import { statSync } from "node:fs";
 import { z } from "zod";
+import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
 import { pathText } from "../base/path-quote.ts";
 import { groupDigits } from "../base/text.ts";
-import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
+import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
@@ -71,18 +72,22 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   const { rg } = detectEngines(context.env.PATH, request.root);
   const outcome = await searchFiles(request, rg);
   const touched = [{ path: resolved.path, kind: "search" }] as const;
-  return { ...report(outcome, request, rg !== undefined), touched };
+  return { ...report(outcome, request), touched };
 }
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
 export async function searchFiles(request: SearchRequest, rg: string | undefined): Promise<SearchOutcome> {
   // Below the root rg looks at parent directories, also at those above the root, whose rules are not ours.
   const agrees = request.base === "" || request.baseIsFile || request.includeIgnored || !hasRulesAbove(request.root);
+  const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
-  return outcome ?? searchBuiltIn(request);
+  if (outcome !== undefined) return outcome;
+  const passedOver = rg === undefined ? "missing" : agrees ? "broken" : "rules";
+  const builtIn = await searchBuiltIn({ ...request, timeoutMs: msUntil(deadline) });
+  return builtIn.ok ? { ...builtIn, passedOver } : builtIn;
 }
 
-function report(outcome: SearchOutcome, request: SearchRequest, hasRg: boolean): ToolResult {
+function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
   if (!outcome.ok) {
     const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
     return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
@@ -99,7 +104,7 @@ function report(outcome: SearchOutcome, request: SearchRequest, hasRg: boolean):
     ...(outcome.end === "limit" ? [sayLimit(outcome, request.limit)] : []),
     ...sayStop(outcome.end, available > 0),
     ...sayProblems(outcome, "searched"),
-    ...(outcome.engine === "built-in" ? [sayBuiltIn(hasRg)] : []),
+    ...(outcome.passedOver === undefined ? [] : [`[engine: built-in; ripgrep (rg) ${REASONS[outcome.passedOver]}]`]),
   ];
   const cutShort = outcome.end === "limit" || outcome.end === "timeout" || outcome.endedEarly !== undefined;
   const truncated = cutShort || shown < available;
@@ -140,11 +145,12 @@ function sayMiss(request: SearchRequest): string {
   return `No matches for ${JSON.stringify(request.pattern)} in ${where}.${hint}`;
 }
 
-/** S09. */
-function sayBuiltIn(hasRg: boolean): string {
-  const why = hasRg ? "ripgrep (rg) cannot apply the ignore rules of this workspace here" : "ripgrep (rg) is not on PATH";
-  return `[engine: built-in; ${why}]`;
-}
+/** S09: why rg did not serve. */
+const REASONS = {
+  missing: "is not on PATH",
+  rules: "cannot apply the ignore rules of this workspace here",
+  broken: "on PATH does not work",
+} as const;
 
 function sayLimit(outcome: Extract<SearchOutcome, { ok: true }>, limit: number): string {
   const shown = outcome.exact
