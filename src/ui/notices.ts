@@ -10,6 +10,8 @@ import { callSummary } from "./tool-summary.ts";
 export type Verbosity = "quiet" | "normal" | "verbose";
 
 export interface Notices {
+  /** Whether details are shown: what is only one need not be put together. */
+  readonly verbose: boolean;
   /** Shown unless `--quiet`. */
   note(text: string): void;
   /** Shown with `--verbose`. */
@@ -38,6 +40,7 @@ export function createNotices(stream: OutputStream, verbosity: Verbosity): Notic
   const started = new Map<string, string>();
   const exits = new Map<string, string>();
   const notices: Notices = {
+    verbose: verbosity === "verbose",
     note: (text) => verbosity !== "quiet" && line(text),
     detail: (text) => verbosity === "verbose" && line(text),
     error: (text) => {

@@ -143,7 +143,7 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
   if (runtime.sessionPath !== undefined) notices.note(`session ${runtime.sessionId}`);
   stdout.onBroken(() => runtime.cancel("output closed"));
   const unsubscribe = runtime.subscribe((event) => {
-    if (event.type === "turn_started") for (const line of options.inventory()) notices.detail(line);
+    if (notices.verbose && event.type === "turn_started") for (const line of options.inventory()) notices.detail(line);
     notices.event(event);
     streamer?.event(event);
     if (format !== "stream-json") return;
