@@ -4,9 +4,9 @@
  */
 import type { RunEvent } from "../types/event.ts";
 
-/** From this many requests, or characters of answers, on a run counts as long. */
+/** From this many requests, or characters of answers, on a run counts as long. Reading and showing a megabyte is mostly native code. */
 const LONG_REQUESTS = 24;
-const LONG_CHARACTERS = 48 * 1024;
+const LONG_CHARACTERS = 1024 * 1024;
 
 /** A tap on the run's events; `compile` is called once, when the run is long. */
 export function createWarmUp(compile: () => void = () => Bun.unsafe.setJITPolicy(1)): (event: RunEvent) => void {

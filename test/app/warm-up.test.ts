@@ -9,6 +9,9 @@ test("a run is long after many requests or much text, and that is noticed once",
   for (let n = 24; n <= 40; n++) byRequests({ type: "request_started", turnId: "t", request: n });
   expect(calls).toBe(1);
   const byText = createWarmUp(() => calls++);
-  for (let n = 0; n < 100; n++) byText({ type: "text_delta", turnId: "t", text: "x".repeat(1000) });
+  const delta = { type: "text_delta", turnId: "t", text: "x".repeat(1024) } as const;
+  for (let n = 1; n < 1024; n++) byText(delta);
+  expect(calls).toBe(1);
+  for (let n = 0; n < 100; n++) byText(delta);
   expect(calls).toBe(2);
 });
