@@ -59,6 +59,7 @@ export class Deliverer {
 
   /** `wanted` is in order, broad to close. Blocked files yield nothing, or a withdrawal where their text had been sent. */
   async deliver(wanted: readonly Wanted[], cwd: string): Promise<Piece[]> {
+    if (wanted.length === 0) return [];
     const seen = new Set(wanted.map((item) => item.entry.path));
     const items: Item[] = [];
     for (const item of wanted) items.push(...(await this.#expand(item, cwd, seen, 0)));

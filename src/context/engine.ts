@@ -247,6 +247,8 @@ class Engine implements ContextEngine {
   async #update(first: boolean): Promise<{ readonly text: string; readonly pieces: readonly Piece[] }> {
     const recorded = this.#recorded;
     this.#recorded = [];
+    // Nothing was sent before, nothing has been looked at, the index has just begun.
+    if (first && recorded.length === 0) return { text: "", pieces: [] };
     const found = first ? [] : [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
     for (const source of recorded) this.#pinned.remember(source.path, source.contentHash);
     const pins = new Set(this.#pins.files());
@@ -306,7 +308,9 @@ class Engine implements ContextEngine {
 
   /** Pinned files whose current text the conversation lacks. `kept`: path and hash of what its tail holds whole. */
   async #pinnedTexts(kept: ReadonlySet<string> = new Set()): Promise<Piece[]> {
-    const { wanted, notes } = await this.#pinned.look(this.#pins.files());
+    const files = this.#pins.files();
+    if (files.length === 0) return [];
+    const { wanted, notes } = await this.#pinned.look(files);
     const due = wanted.filter(({ entry, file }) => {
       if (!kept.has(`${entry.path}\0${file.contentHash}`)) return true;
       describe(entry, file);
