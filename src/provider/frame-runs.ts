@@ -13,6 +13,8 @@ const BODY = /^[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\u00
 /** Longer frames are few, and no expression is run over them. */
 const MAX_FRAME = 4096;
 const PROBE = "thndrs probe";
+/** So many frames come by themselves before one is looked at: a short answer is none of this worth. */
+const SHORT = 4;
 /** After so many looks without a run, the next ones are further and further apart. */
 const EAGER_LOOKS = 8;
 const MAX_PAUSE = 1024;
@@ -33,7 +35,7 @@ export class FrameRuns {
   readonly #textIn: TextIn;
   #shape: Shape | undefined;
   #looks = 0;
-  #pause = 0;
+  #pause = SHORT;
 
   constructor(textIn: TextIn) {
     this.#textIn = textIn;

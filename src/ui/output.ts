@@ -15,6 +15,8 @@ export interface OutputStream {
   readonly broken: string | undefined;
   /** Whether output was lost for another reason than a reader that went away: a full disk is no success. */
   readonly lost: boolean;
+  /** Opens what the first write needs: waiting for a model is the time for it. */
+  prepare(): void;
   write(text: string | Uint8Array): void;
   line(text: string): void;
   /** Resolves when all that was written has left the process, or the stream broke. Await it between large writes: back-pressure. */
@@ -106,6 +108,19 @@ class FileStream implements OutputStream {
     }
   }
 
+  prepare(): void {
+    try {
+      this.#open();
+    } catch {
+      // The first write will say so.
+    }
+  }
+
+  #open(): Bun.FileSink {
+    this.#sink ??= (this.#fd === 1 ? Bun.stdout : Bun.stderr).writer({ highWaterMark: BATCH_BYTES });
+    return this.#sink;
+  }
+
   write(text: string | Uint8Array): void {
     if (this.broken !== undefined || text.length === 0) return;
     this.#queue.push(text);
@@ -129,12 +144,12 @@ class FileStream implements OutputStream {
     // One turn of the loop later: a burst of small writes becomes one system call.
     await undefined;
     try {
-      this.#sink ??= (this.#fd === 1 ? Bun.stdout : Bun.stderr).writer({ highWaterMark: BATCH_BYTES });
+      const sink = this.#open();
       while (this.#queue.length > 0 && this.broken === undefined) {
         const batch = this.#queue;
         this.#queue = [];
-        for (const part of joined(batch)) await this.#sink.write(part);
-        await this.#sink.flush();
+        for (const part of joined(batch)) await sink.write(part);
+        await sink.flush();
       }
     } catch (error) {
       this.#break(error);

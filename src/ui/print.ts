@@ -145,6 +145,7 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
   const unsubscribe = runtime.subscribe((event) => {
     if (notices.verbose && event.type === "turn_started") for (const line of options.inventory()) notices.detail(line);
     notices.event(event);
+    if (event.type === "request_started") setImmediate(() => stdout.prepare());
     streamer?.event(event);
     if (format !== "stream-json") return;
     const line = eventLine(event);

@@ -23,6 +23,7 @@ function stream(parts: string[], isTerminal: boolean): OutputStream {
     node: process.stdout,
     onResize: () => () => undefined,
     writeNow: () => undefined,
+    prepare: () => undefined,
     broken: undefined,
     lost: false,
     write,

@@ -41,6 +41,7 @@ function captured(onLine?: (line: string) => void): OutputStream & { readonly te
     onBroken: () => undefined,
     onResize: () => () => undefined,
     writeNow: write,
+    prepare: () => undefined,
     text: () => parts.join(""),
   };
 }

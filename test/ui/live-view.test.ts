@@ -92,6 +92,7 @@ function streamOf(screen: Screen, onWrite: () => void = () => undefined): Output
     onBroken: () => undefined,
     onResize: () => () => undefined,
     writeNow: () => undefined,
+    prepare: () => undefined,
   };
 }
 
