@@ -12,7 +12,7 @@ import { failure, failureOfBody, failureOfError, failureOfStatus } from "./failu
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
 import { humanWait } from "./wait.ts";
-import type { Wire, WireContext } from "./wire.ts";
+import type { Decoder, Wire, WireContext } from "./wire.ts";
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -108,6 +108,9 @@ function noUrl(settings: ProviderSettings): ProviderFailure {
   );
 }
 
+/** What takes a response in. */
+type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonly stream: EventStream };
+
 type Read = { readonly done: boolean; readonly value?: Uint8Array };
 
 /** The life of one connection: its abort, its silence timer, its reader. */
@@ -140,9 +143,13 @@ class Exchange {
     if (this.#signal.aborted) return yield this.#cancelled();
     const host = this.#url.host;
     let response: Response;
+    let reading: Reading;
     try {
       const extra = { redirect: "manual", signal: this.#control.signal, timeout: false } as RequestInit;
-      response = await this.#wait(this.#options.fetch(this.#url.href, { ...init, ...extra }));
+      const sent = this.#options.fetch(this.#url.href, { ...init, ...extra });
+      // While it is on its way.
+      reading = this.#prepareReading(wire, context, host);
+      response = await this.#wait(sent);
     } catch (error) {
       return yield this.#interrupted() ?? failureOfError(host, error, false);
     }
@@ -155,10 +162,10 @@ class Exchange {
       if (this.#signal.aborted) return yield this.#cancelled();
       return yield failureOfStatus(host, response.status, text, response.headers, this.#options.now());
     }
-    yield* this.#events(wire, context, host);
+    yield* this.#events(reading, host);
   }
 
-  async *#events(wire: Wire, context: WireContext, host: string): AsyncGenerator<ProviderEvent> {
+  #prepareReading(wire: Wire, context: WireContext, host: string): Reading {
     const assembly = new Assembly(() => usedIds(context.request.messages));
     const decoder = wire.decoder(context, assembly, host);
     const stream = new EventStream((event, data) => {
@@ -167,6 +174,10 @@ class Exchange {
       if (stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined) return;
       if (!assembly.ended) decoder.take(event, data);
     }, decoder.textIn);
+    return { assembly, decoder, stream };
+  }
+
+  async *#events({ assembly, decoder, stream }: Reading, host: string): AsyncGenerator<ProviderEvent> {
     let broken: unknown;
     for (;;) {
       let read: Read;
