@@ -10,6 +10,7 @@ import { errnoOf } from "./file-problem.ts";
 import { type HeldDirectory, holdChild, holdDirectory, makeOne } from "./held-directory.ts";
 import { hostName } from "./host-name.ts";
 import { processStat } from "./process-stat.ts";
+import { readSmallFile } from "./small-file.ts";
 
 const STATE_DIRECTORY = ".thndrs";
 const NOTES_DIRECTORY = "installs";
@@ -24,7 +25,7 @@ const MAX_AGE_MS = 10 * 60_000;
 function pidSpace(): string {
   let space = hostName();
   try {
-    space = `${readFileSync("/proc/sys/kernel/random/boot_id", "latin1")}${readlinkSync("/proc/self/ns/pid")}`;
+    space = `${readSmallFile("/proc/sys/kernel/random/boot_id")}${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
     // Not Linux: the host is as good as it gets.
   }

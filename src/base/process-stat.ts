@@ -1,5 +1,5 @@
 /** What Linux says of one process (`/proc/PID/stat`). Refuses: other systems, deciding what a process is to us. */
-import { readFileSync } from "node:fs";
+import { readSmallFile } from "./small-file.ts";
 
 export type ProcessStat = {
   readonly pid: number;
@@ -16,7 +16,7 @@ export type ProcessStat = {
 /** Undefined when there is no such process, or no `/proc`. Synchronous: microseconds, and needed while the program dies. */
 export function processStat(pid: number): ProcessStat | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const stat = readSmallFile(`/proc/${pid}/stat`);
     // The name is in parentheses and may hold anything, parentheses too.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return {

@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Clock } from "./clock.ts";
 import { type ProcessStat, processStat } from "./process-stat.ts";
+import { readSmallFile } from "./small-file.ts";
 
 /** A direct child: it leads a session and a group of its number, unless it has our terminal. */
 export type Root = {
@@ -210,7 +211,7 @@ function hasMarker(row: ProcessStat, marker: string, bootTicks: number): boolean
 /** Time since boot in hundredths of a second, the unit of a process's start. */
 function ticksSinceBoot(): number {
   try {
-    return Number(readFileSync("/proc/uptime", "latin1").split(" ")[0]) * 100;
+    return Number(readSmallFile("/proc/uptime").split(" ")[0]) * 100;
   } catch {
     return 0;
   }

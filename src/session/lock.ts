@@ -13,6 +13,7 @@ import { contentHash } from "../base/hash.ts";
 import { hostName } from "../base/host-name.ts";
 import { processStat } from "../base/process-stat.ts";
 import { randomHex } from "../base/random.ts";
+import { readSmallFile } from "../base/small-file.ts";
 import { UserError } from "../base/user-error.ts";
 import { lockFile } from "./ids.ts";
 
@@ -187,7 +188,7 @@ function replaceStale(path: string, identity: string, mine: LockHolder, depth: n
 function releaseOwn(path: string, mine: LockHolder): void {
   try {
     // Whose it is, is all that counts: whether the holder lives costs two looks into /proc.
-    if (lstatSync(path).isFile() && parseHolder(readFileSync(path, "utf8"))?.nonce === mine.nonce) unlinkSync(path);
+    if (lstatSync(path).isFile() && parseHolder(readSmallFile(path))?.nonce === mine.nonce) unlinkSync(path);
   } catch {
     // A lock that cannot be removed goes stale with this process.
   }
@@ -219,7 +220,7 @@ function processStart(pid: number): string | undefined {
 
 function bootId(): string {
   try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return readSmallFile("/proc/sys/kernel/random/boot_id").trim();
   } catch {
     return "";
   }
