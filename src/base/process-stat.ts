@@ -16,7 +16,8 @@ export type ProcessStat = {
 /** Undefined when there is no such process, or no `/proc`. Synchronous: microseconds, and needed while the program dies. */
 export function processStat(pid: number): ProcessStat | undefined {
   try {
-    const stat = readSmallFile(`/proc/${pid}/stat`);
+    // Of ourselves the main thread says the same, and the kernel need not add up the others for it (0.2 ms).
+    const stat = readSmallFile(pid === process.pid ? `/proc/self/task/${pid}/stat` : `/proc/${pid}/stat`);
     // The name is in parentheses and may hold anything, parentheses too.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return {

@@ -122,6 +122,8 @@ class Exchange {
   readonly #aborted = Promise.withResolvers<never>();
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The timer is about to be armed: an answer that is there already needs none. */
+  #arming: ReturnType<typeof setImmediate> | undefined;
   #limit: number;
   #lastEvent = performance.now();
   #pausedAt = this.#lastEvent;
@@ -214,6 +216,7 @@ class Exchange {
   close(): void {
     this.#signal.removeEventListener("abort", this.#abort);
     clearTimeout(this.#timer);
+    clearImmediate(this.#arming);
     if (!this.#finished) this.#abort();
   }
 
@@ -233,7 +236,7 @@ class Exchange {
   async #wait<T>(promise: Promise<T>, race = true): Promise<T> {
     this.#lastEvent += performance.now() - this.#pausedAt;
     this.#waiting = true;
-    if (this.#timer === undefined) this.#arm();
+    if (this.#timer === undefined) this.#armSoon();
     try {
       // A read settles by itself when the reader is cancelled; racing each one would pile up reactions.
       return await (race ? Promise.race([promise, this.#aborted.promise]) : promise);
@@ -241,6 +244,13 @@ class Exchange {
       this.#waiting = false;
       this.#pausedAt = performance.now();
     }
+  }
+
+  #armSoon(): void {
+    this.#arming ??= setImmediate(() => {
+      this.#arming = undefined;
+      if (this.#waiting && this.#timer === undefined) this.#arm();
+    });
   }
 
   #arm(): void {

@@ -3,6 +3,7 @@
  */
 
 import { join } from "node:path";
+import { randomHex } from "../base/random.ts";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const SAFE_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
@@ -13,9 +14,9 @@ export function newSessionId(date: Date): string {
   const text = date.toISOString();
   const day = text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10);
   const time = text.slice(11, 13) + text.slice(14, 16) + text.slice(17, 19);
-  const bytes = crypto.getRandomValues(new Uint8Array(4));
+  const random = randomHex(4);
   let tail = "";
-  for (let at = 0; at < bytes.length; at++) tail += ALPHABET[(bytes[at] ?? 0) % 32];
+  for (let at = 0; at < 8; at += 2) tail += ALPHABET[Number.parseInt(random.slice(at, at + 2), 16) % 32];
   return `session-${day}-${time}-${tail}`;
 }
 

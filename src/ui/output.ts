@@ -165,7 +165,8 @@ class FileStream implements OutputStream {
   }
 }
 
-function joined(batch: readonly (string | Uint8Array)[]): (string | Uint8Array)[] {
+function joined(batch: readonly (string | Uint8Array)[]): readonly (string | Uint8Array)[] {
+  if (batch.length === 1) return batch;
   if (batch.every((part) => typeof part === "string")) return [batch.join("")];
   return [...batch];
 }
