@@ -114,8 +114,11 @@ class Engine implements ContextEngine {
       for (const { directory, path } of await this.#places.touched(paths.map((touch) => touch.path))) {
         const found = await this.#nestedAt(directory, `touched by a tool: ${path}`);
         if (!found || wanted.some((other) => other.entry === found.entry)) continue;
-        if (complete.get(found.entry.path) === found.file.contentHash) this.#claimRead(found.entry);
-        else wanted.push(found);
+        if (complete.get(found.entry.path) === found.file.contentHash) {
+          // Nobody has looked at it before: the index does not go everywhere, nor has it always come by.
+          describe(found.entry, found.file);
+          this.#claimRead(found.entry);
+        } else wanted.push(found);
       }
       this.#bumpUse(paths);
       const pieces = await this.#deliverer.deliver(broadToClose(wanted), this.#cwd);

@@ -185,6 +185,19 @@ test("C9.4 a whole read of the instruction file counts as delivery, also by a la
   expect(paths(b, await b.engine.touched([stale]))).toEqual(["repo/t/AGENTS.md"]);
 });
 
+test("C9.4 a whole read of a file that the index does not know, or not yet, counts too", async () => {
+  await using b = await bench({ "repo/.github/AGENTS.md": "RULES-G", "repo/.github/ci.yml": "", "repo/x": "" });
+  await b.engine.start();
+  const whole = { path: b.at(".github/AGENTS.md"), kind: "read", completeHash: contentHash("RULES-G") };
+  expect((await b.engine.touched([{ path: b.at(".github/ci.yml"), kind: "read" }], [whole])).text).toBe("");
+  expect(b.engine.sources().find((source) => source.path.endsWith(".github/AGENTS.md"))).toMatchObject({
+    state: "visible",
+    contentHash: contentHash("RULES-G"),
+    heldBytes: 7,
+  });
+  expect((await b.engine.turn("go on")).text).toBe("");
+});
+
 test("C4 pins govern every turn, relative to cwd or root; unpin and outside paths", async () => {
   await using b = await bench({ "repo/p/AGENTS.md": "PINNED", "repo/p/q/x.ts": "", "repo/AGENTS.md": "R" });
   await b.engine.start();
