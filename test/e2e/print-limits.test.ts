@@ -67,13 +67,13 @@ for (const [signal, code] of Object.entries(EXITS) as [keyof typeof EXITS, numbe
     await using running = await startThndrs({ args: ["-p", "hi"], cwd: dir.path, env: model.env });
     await model.server.request(1);
     while (!readdirSync(dir.path).includes("mark")) await Bun.sleep(10);
-    const before = performance.now();
     running.signal(signal);
     await Bun.sleep(50);
     running.signal(signal);
     const result = await running.exited;
     expect(result.signal ?? result.code).toBe(result.signal === null ? code : signal);
-    expect(performance.now() - before).toBeLessThan(1900);
+    // The command was not waited for: its end is not in the log, as it is after one signal.
+    expect(records(dir.path).map((record) => record.type)).not.toContain("cancelled");
     expect(result.leftovers).toEqual([]);
   });
 }
