@@ -129,7 +129,7 @@ export class Compactor {
     if (signal.aborted || this.used() <= budget.available) return undefined;
     this.#replaceTrimmed(shortenResults(this.#messages, (this.used() - budget.target) * budget.bytesPerToken()), "shortened");
     if (!budget.known || this.used() <= budget.available) return undefined;
-    if (outcome.done && outcome.pending) {
+    if (this.#pending) {
       return {
         class: "context_overflow",
         message: "the conversation is full and its summary waits for a review: /context review approve or reject",

@@ -268,7 +268,8 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     ...(schema && { checkFinal: schema.check }),
     discoverAtOnce: options.rendererMode !== "print",
     budget: active.budget,
-    compaction: { ...loaded.config.compaction, ...(options.rendererMode === "print" && { review: "never" as const }) },
+    // An editor has no way to answer either: its conversation would fill up and stand still.
+    compaction: { ...loaded.config.compaction, ...(options.rendererMode !== "direct-inline" && { review: "never" as const }) },
     history: session.history,
     seqs: session.seqs,
     turns: session.turns,

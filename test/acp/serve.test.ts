@@ -586,3 +586,19 @@ test("when the client goes, the turn ends, the log says so, and nothing is left 
   ]);
   expect(existsSync(editor.place.at(".thndrs", "sessions", `${id}.lock`))).toBe(false);
 });
+
+test("a long conversation in an editor is summarised without a review that nobody could give there", async () => {
+  const summary = ["Objective", "Decisions", "Findings", "Files touched", "Failures", "Verification", "Open work"]
+    .map((name) => `## ${name}\n- none`)
+    .join("\n");
+  await using editor = await openEditor({
+    config:
+      '[compaction]\nreview = "always"\nkeep_recent_tokens = 500\n[models."openrouter/mock"]\ncontext_window = 12000\nmax_output = 1000\n',
+    script: (seen) => ({ text: (seen.body.tools ?? []).length === 0 ? summary : "many words ".repeat(800) }),
+  });
+  const id = await editor.open();
+  for (let turn = 1; turn <= 8; turn++) expect(await editor.prompt(id, `turn ${turn}`)).toEqual({ stopReason: "end_turn" });
+  const compactions = editor.records(id).filter((record) => record.type === "compaction");
+  expect(compactions.length).toBeGreaterThan(0);
+  expect(new Set(compactions.map((record) => record.review))).toEqual(new Set(["not_required"]));
+});

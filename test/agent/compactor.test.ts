@@ -205,6 +205,24 @@ test("a summary that waits outlives its program: approved later, it gives the sa
   expect(resumed[0]?.text).toBe(summary);
 });
 
+test("a full conversation whose summary waits says so each time, until it is reviewed", async () => {
+  const messages = Array.from({ length: 8 }, (_, turn): Message[] => [
+    { role: "user", text: `turn ${turn}` },
+    { role: "assistant", text: "many words ".repeat(250), calls: [] },
+  ]).flat();
+  messages.push({ role: "user", text: "next" });
+  const { made, asked } = compactor(messages, [SUMMARY], { review: "always", keepRecentTokens: 500 });
+  const full = {
+    class: "context_overflow",
+    message: "the conversation is full and its summary waits for a review: /context review approve or reject",
+  } as const;
+  expect(await made.beforeRequest("turn-1", never)).toEqual(full);
+  expect(await made.beforeRequest("turn-2", never)).toEqual(full);
+  expect(asked).toHaveLength(1);
+  await made.settle("approved");
+  expect(await made.beforeRequest("turn-3", never)).toBeUndefined();
+});
+
 test("a cut at what came into a running turn covers the answer before it and not its own record", async () => {
   const messages = looped(3);
   let seq = 20;
