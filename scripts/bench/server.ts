@@ -12,6 +12,8 @@ export type Scenario = {
   readonly calls?: readonly ToolCall[];
   /** Bytes of text in the last answer. */
   readonly bytes: number;
+  /** Its text is Markdown of every kind instead of plain lines. */
+  readonly markdown?: boolean;
   /** What it ends with. */
   readonly last?: string;
   /** The last answer stays open this long after its text, so that memory can be read from outside. */
@@ -47,11 +49,28 @@ function callAnswer(turn: number, wanted: ToolCall): string {
   return `${frame({ role: "assistant", content: null, tool_calls: [call] })}${frame({}, "tool_calls")}${usage}data: [DONE]\n\n`;
 }
 
+const PLAIN = "the quick brown fox ran round some sleepy old dog\n";
+/** What models answer with: headings, prose with emphasis and code, lists, a fence. Cut without regard to any of it. */
+const MARKDOWN = `## What was wrong
+
+The parser **drops** the last line when it has no \`\\n\`, so that [the count](https://example.org/a) is one short. Two things follow:
+
+- \`read_all()\` must look at what is left
+- the *caller* need not know
+
+\`\`\`ts
+const rest = buffer.slice(from);
+if (rest !== "") lines.push(rest);
+\`\`\`
+
+`;
+const PIECE = 50;
+
 /** The last answer in pieces of 50 characters: a megabyte is 20,000 of them. */
-function textAnswer(bytes: number, last: string): string {
-  const piece = "the quick brown fox ran round some sleepy old dog\n";
-  const count = Math.max(1, Math.round(bytes / piece.length));
-  const frames = Array.from({ length: count }, () => frame({ content: piece }));
+function textAnswer({ bytes, last = "", markdown = false }: Scenario): string {
+  const count = Math.max(1, Math.round(bytes / PIECE));
+  const text = (markdown ? MARKDOWN : PLAIN).repeat(Math.ceil((count * PIECE) / (markdown ? MARKDOWN : PLAIN).length));
+  const frames = Array.from({ length: count }, (_, at) => frame({ content: text.slice(at * PIECE, (at + 1) * PIECE) }));
   return `${frame({ role: "assistant", content: "" })}${frames.join("")}${last === "" ? "" : frame({ content: last })}${frame({}, "stop")}${usage}data: [DONE]\n\n`;
 }
 
@@ -94,11 +113,8 @@ export function startServer(): BenchServer {
   return {
     play(scenario) {
       const calls = scenario.calls ?? Array.from({ length: scenario.turns }, (_, turn) => readCall(turn));
-      const key = `${JSON.stringify(scenario.calls ?? scenario.turns)}/${scenario.bytes}/${scenario.last ?? ""}`;
-      const known = made.get(key) ?? [
-        ...calls.map((call, turn) => callAnswer(turn, call)),
-        textAnswer(scenario.bytes, scenario.last ?? ""),
-      ];
+      const key = `${JSON.stringify(scenario.calls ?? scenario.turns)}/${scenario.bytes}/${scenario.markdown}/${scenario.last ?? ""}`;
+      const known = made.get(key) ?? [...calls.map((call, turn) => callAnswer(turn, call)), textAnswer(scenario)];
       made.set(key, known);
       answers = known;
       lingerMs = scenario.lingerMs ?? 0;

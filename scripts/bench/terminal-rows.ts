@@ -40,8 +40,8 @@ async function terminalRun(command: readonly string[], cwd: string, env: Record<
   return Number(child.resourceUsage()?.cpuTime.total ?? Number.NaN) / 1000;
 }
 
-export async function terminalRows(place: Place, server: BenchServer, rounds: number): Promise<Row[]> {
-  const scenario = { turns: 0, bytes: SIZE, last: "\n\nEND-OF-ANSWER" };
+async function answerRow(what: string, markdown: boolean, place: Place, server: BenchServer, rounds: number): Promise<Row> {
+  const scenario = { turns: 0, bytes: SIZE, markdown, last: "\n\nEND-OF-ANSWER" };
   const print = thndrsRun(place, server, scenario, place.work);
   const env = { ...print.env };
   const repl = [binary, "--model", "ollama/bench"];
@@ -59,7 +59,12 @@ export async function terminalRows(place: Place, server: BenchServer, rounds: nu
     times.print.push(asked);
     times.repl.push(talked);
   }
+  return beside(`${what} in the REPL, CPU (floor: print mode)`, "ms", median(times.repl), median(times.print), { times: 1.5 });
+}
+
+export async function terminalRows(place: Place, server: BenchServer, rounds: number): Promise<Row[]> {
   return [
-    beside("1 MB answer in the REPL, CPU (floor: print mode)", "ms", median(times.repl), median(times.print), { times: 1.5 }),
+    await answerRow("1 MB answer", false, place, server, rounds),
+    await answerRow("1 MB of Markdown", true, place, server, rounds),
   ];
 }
