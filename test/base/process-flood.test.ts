@@ -1,6 +1,7 @@
 /** Children that print faster than anybody can read: time-out, cancel and timers reach them, and nothing of them is left. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createProcessOwner, type ProcessEnd, type ProcessRequest, runProcess } from "../../src/base/process.ts";
+import { watchLoop } from "../support/loop-gaps.ts";
 import { runningIn } from "../support/processes.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
 
@@ -22,26 +23,18 @@ async function flood(script: string, extra: Partial<ProcessRequest>): Promise<Fl
     Bun.sleepSync(4);
     if (++calls > 2000) stop();
   };
-  const began = performance.now();
-  let last = began;
-  let longestGap = 0;
-  const tick = (): void => {
-    longestGap = Math.max(longestGap, performance.now() - last);
-    last = performance.now();
-  };
-  const ticking = setInterval(tick, 10);
-  const end = await runProcess({
-    argv: ["sh", "-c", script],
-    cwd: directory.path,
-    env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
-    onStdout: slow,
-    onStderr: slow,
-    ...extra,
-  });
-  tick();
-  clearInterval(ticking);
-  if (!end.started) throw new Error(end.failure.message);
-  return { end, took: performance.now() - began, longestGap };
+  const { value, tookMs, longestGapMs } = await watchLoop(() =>
+    runProcess({
+      argv: ["sh", "-c", script],
+      cwd: directory.path,
+      env: { PATH: process.env.PATH ?? "/usr/bin:/bin" },
+      onStdout: slow,
+      onStderr: slow,
+      ...extra,
+    }),
+  );
+  if (!value.started) throw new Error(value.failure.message);
+  return { end: value, took: tookMs, longestGap: longestGapMs };
 }
 
 const BOTH = "yes >&2 & exec yes";

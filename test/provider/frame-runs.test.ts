@@ -8,6 +8,7 @@ import { openaiResponses } from "../../src/provider/openai-responses.ts";
 import type { ProviderEvent } from "../../src/provider/provider.ts";
 import { EventStream } from "../../src/provider/sse.ts";
 import type { Wire } from "../../src/provider/wire.ts";
+import { seededRandom } from "../support/random-tree.ts";
 import { encode, hello, requestOf, settingsFor } from "../support/wire/stream.ts";
 
 const CONTEXT = { request: requestOf(hello), info: { id: "mock" } };
@@ -47,11 +48,8 @@ function read(wire: Wire, chunks: readonly Uint8Array[], runs: boolean): { said:
 type Pick = (below: number) => number;
 
 function random(seed: number): Pick {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const chance = seededRandom(seed);
+  return (below) => Math.floor(chance() * below);
 }
 
 const WORDS = [

@@ -5,9 +5,10 @@ import type { Engines } from "../../src/base/engines.ts";
 import { createFirstPaths } from "../../src/tools/first-paths.ts";
 import { type ListEngine, listFiles } from "../../src/tools/listing.ts";
 import { searchFiles } from "../../src/tools/search.ts";
+import { watchLoop } from "../support/loop-gaps.ts";
 import { runningIn } from "../support/processes.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
-import { searching } from "./search-place.ts";
+import { searching, searchRequest } from "./search-place.ts";
 
 let place: TempDir;
 beforeAll(async () => {
@@ -49,43 +50,17 @@ const never = new AbortController().signal;
 
 /** Runs it, and expects that it came back, that timers had their turn and that nothing is left running. */
 async function inTime<T>(run: () => Promise<T>): Promise<T> {
-  const began = performance.now();
-  let last = began;
-  let longestGap = 0;
-  const tick = (): void => {
-    longestGap = Math.max(longestGap, performance.now() - last);
-    last = performance.now();
-  };
-  const ticking = setInterval(tick, 10);
   const before = process.memoryUsage.rss();
-  const result = await run();
-  tick();
-  clearInterval(ticking);
-  expect(performance.now() - began).toBeLessThan(MOST_MS);
-  expect(longestGap).toBeLessThan(SOON_MS);
+  const { value, tookMs, longestGapMs } = await watchLoop(run);
+  expect(tookMs).toBeLessThan(MOST_MS);
+  expect(longestGapMs).toBeLessThan(SOON_MS);
   expect(process.memoryUsage.rss() - before).toBeLessThan(MOST_BYTES);
   expect(runningIn(place.at("ws"))).toEqual([]);
-  return result;
+  return value;
 }
 
 function search(script: string, asked: Asked = {}) {
-  const request = {
-    root: place.at("ws"),
-    base: "",
-    baseIsFile: false,
-    pattern: "needle",
-    literal: false,
-    ignoreCase: false,
-    contextLines: 0,
-    includeHidden: false,
-    includeIgnored: false,
-    accept: () => true,
-    nameGlobs: undefined,
-    limit: 100,
-    signal: never,
-    timeoutMs: LIMIT_MS,
-    ...asked,
-  };
+  const request = { ...searchRequest(place.at("ws"), "needle"), timeoutMs: LIMIT_MS, ...asked };
   return inTime(() => searchFiles(request, `${program("rg", script)}/rg`));
 }
 

@@ -10,7 +10,7 @@ import { searchFiles } from "../../src/tools/search.ts";
 import { runningWith } from "../support/processes.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
 import { fileTools } from "./file-context.ts";
-import { installed, searching } from "./search-place.ts";
+import { installed, searching, searchRequest } from "./search-place.ts";
 
 let place: TempDir;
 beforeAll(async () => {
@@ -22,28 +22,9 @@ afterAll(() => place.remove());
 
 const never = new AbortController().signal;
 
-function searchRequest(pattern: string, signal: AbortSignal, timeoutMs?: number) {
-  return {
-    root: place.at("ws"),
-    base: "",
-    baseIsFile: false,
-    pattern,
-    literal: false,
-    ignoreCase: false,
-    contextLines: 0,
-    includeHidden: false,
-    includeIgnored: false,
-    accept: () => true,
-    nameGlobs: undefined,
-    limit: 100,
-    signal,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
-}
-
 test("a search that takes too long is stopped, and its process is gone", async () => {
   const pattern = `slow${process.pid}`;
-  const outcome = await searchFiles(searchRequest(pattern, never, 200), installed.rg);
+  const outcome = await searchFiles({ ...searchRequest(place.at("ws"), pattern), timeoutMs: 200 }, installed.rg);
   expect(outcome).toMatchObject({ ok: true, engine: "rg", end: "timeout", total: 0 });
   expect(runningWith(pattern)).toEqual([]);
   const request = { root: place.at("ws"), base: "", includeHidden: false, includeIgnored: false, signal: never, timeoutMs: 200 };
@@ -54,7 +35,7 @@ test("a search that takes too long is stopped, and its process is gone", async (
 test("Esc in the middle of a search ends it at once", async () => {
   const pattern = `cancel${process.pid}`;
   const controller = new AbortController();
-  const running = searchFiles(searchRequest(pattern, controller.signal), installed.rg);
+  const running = searchFiles({ ...searchRequest(place.at("ws"), pattern), signal: controller.signal }, installed.rg);
   while (runningWith(pattern).length === 0) await Bun.sleep(5);
   const began = performance.now();
   controller.abort();
@@ -106,7 +87,7 @@ test("an engine that is killed in the middle does not pass for one that has seen
   });
   chmodSync(bin.at("rg"), 0o755);
   chmodSync(bin.at("fd"), 0o755);
-  const found = await searchFiles(searchRequest("needle", never), bin.at("rg"));
+  const found = await searchFiles(searchRequest(place.at("ws"), "needle"), bin.at("rg"));
   expect(found).toMatchObject({ ok: true, total: 1, exact: false, endedEarly: "rg ended early (SIGKILL)" });
   if (!found.ok) throw new Error(found.message);
   expect(sayProblems(found, "searched")).toEqual(["[incomplete: rg ended early (SIGKILL); repeat the call]"]);

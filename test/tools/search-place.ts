@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { detectEngines } from "../../src/base/engines.ts";
 import { findFiles, listSearchableFiles } from "../../src/tools/find.ts";
+import type { SearchRequest } from "../../src/tools/matches.ts";
 import { searchText } from "../../src/tools/search.ts";
 import type { Tool, ToolResult } from "../../src/tools/tool.ts";
 import { type Files, type TempDir, writeFiles } from "../support/temp.ts";
@@ -29,6 +30,25 @@ export async function freshWorkspace(place: TempDir, files: Files): Promise<stri
   mkdirSync(root);
   await writeFiles(root, files);
   return root;
+}
+
+/** A plain search of a whole workspace; a test says what it wants otherwise. */
+export function searchRequest(root: string, pattern: string): SearchRequest {
+  return {
+    root,
+    base: "",
+    baseIsFile: false,
+    pattern,
+    literal: false,
+    ignoreCase: false,
+    contextLines: 0,
+    includeHidden: false,
+    includeIgnored: false,
+    accept: () => true,
+    nameGlobs: undefined,
+    limit: 100,
+    signal: new AbortController().signal,
+  };
 }
 
 export type Searching = {

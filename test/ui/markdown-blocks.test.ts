@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { type Block, createBlockSplitter } from "../../src/ui/markdown-blocks.ts";
 import { renderBlock } from "../../src/ui/render-markdown.ts";
 import { createStreamSanitizer } from "../../src/ui/sanitize-stream.ts";
+import { seededRandom } from "../support/random-tree.ts";
 
 function split(...pieces: string[]): Block[] {
   const splitter = createBlockSplitter();
@@ -199,11 +200,8 @@ test("a line end cut between two pieces is one line end", () => {
 });
 
 test("blocks are the same however the text is cut: whole, by lines, by characters", () => {
-  let state = 7;
-  const random = (limit: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
+  const chance = seededRandom(7);
+  const random = (limit: number): number => Math.floor(chance() * limit);
   const lines = [
     "plain words here",
     "and more",

@@ -1,6 +1,7 @@
 /** The short cut for plain paragraphs gives the lines the Markdown renderer gives, or leaves them to it. */
 import { expect, test } from "bun:test";
 import { plainParagraph } from "../../src/ui/plain-paragraph.ts";
+import { seededRandom } from "../support/random-tree.ts";
 
 const RESET = "\x1b[0m";
 
@@ -13,11 +14,8 @@ function rendered(text: string, columns: number): string[] {
 }
 
 test("random paragraphs at every width: the renderer's lines", () => {
-  let state = 11;
-  const random = (limit: number): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * limit);
-  };
+  const chance = seededRandom(11);
+  const random = (limit: number): number => Math.floor(chance() * limit);
   const words = [
     "a",
     "the",
