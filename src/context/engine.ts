@@ -245,8 +245,10 @@ class Engine implements ContextEngine {
     return chain.map((found) => ({ ...found, cap: this.#options.settings.maxChars, reason: chainReason(found.entry) }));
   }
 
-  /** C3, C10: what changed since it was sent, as `<project_context_update>`. */
-  /** C10, C3. `first`: the chain was read for this very turn, so nothing of it can have changed. */
+  /**
+   * C3, C10: what changed since it was sent, as `<project_context_update>`. `first`: the chain was read for this very turn, so
+   * nothing of it can have changed.
+   */
   async #update(first: boolean): Promise<{ readonly text: string; readonly pieces: readonly Piece[] }> {
     const recorded = this.#recorded;
     this.#recorded = [];
