@@ -6,8 +6,9 @@ export class KeptLines {
   #lines: string[] = [];
   #cleared: readonly string[] = [];
 
-  add(lines: readonly string[]): void {
-    for (let at = Math.max(0, lines.length - 2 * KEPT_LINES); at < lines.length; at++) this.#lines.push(lines[at] ?? "");
+  /** One or more lines, joined by "\n". */
+  add(text: string): void {
+    this.#lines.push(...lastLines(text));
     if (this.#lines.length > 2 * KEPT_LINES) this.#lines = this.#lines.slice(-KEPT_LINES);
   }
 
@@ -18,9 +19,16 @@ export class KeptLines {
   }
 
   /** What was last cleared, once. */
-  takeCleared(): readonly string[] {
+  takeCleared(): string | undefined {
     const lines = this.#cleared;
     this.#cleared = [];
-    return lines;
+    return lines.length === 0 ? undefined : lines.join("\n");
   }
+}
+
+/** The last of them, the rest of a long text not looked at. */
+function lastLines(text: string): readonly string[] {
+  let from = text.length;
+  for (let lines = 0; lines < KEPT_LINES && from !== -1; lines++) from = from === 0 ? -1 : text.lastIndexOf("\n", from - 1);
+  return text.slice(from + 1).split("\n");
 }

@@ -11,8 +11,8 @@ import type { OutputStream } from "./output.ts";
 export interface LiveTerminal {
   readonly columns: number;
   readonly rows: number;
-  /** Lines for the scrollback, in order; never drawn again. */
-  settle(lines: readonly string[]): void;
+  /** One or more lines for the scrollback, joined by "\n"; never drawn again. */
+  settle(text: string): void;
   /** The view may have changed. */
   refresh(): void;
   /** Takes the live region away until `release`; settled lines wait. */
@@ -72,8 +72,8 @@ class Live implements LiveTerminal {
     return this.#options.stream.rows;
   }
 
-  settle(lines: readonly string[]): void {
-    for (const line of lines) this.#settled.push(line);
+  settle(text: string): void {
+    this.#settled.push(text);
     this.refresh();
   }
 
@@ -132,11 +132,14 @@ class Live implements LiveTerminal {
     this.#planned = undefined;
   }
 
-  /** The live region away, what has settled in its place. */
+  /**
+   * The live region away, what has settled in its place. Its lines end as those of print mode do: raw mode leaves it to the
+   * terminal to return to the first column, and a second return would cost as much as the text of the line.
+   */
   #takeSettled(): string {
-    const lines = this.#settled;
+    const texts = this.#settled;
     this.#settled = [];
-    return eraseFrame(this.#frame) + (lines.length === 0 ? "" : `${lines.join("\r\n")}\r\n`);
+    return eraseFrame(this.#frame) + (texts.length === 0 ? "" : `${texts.join("\n")}\n`);
   }
 
   async #draw(): Promise<void> {

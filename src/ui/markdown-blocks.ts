@@ -3,6 +3,8 @@
  * Linear in what arrives and bounded in what it keeps: a block that grows without end is cut at a line or a word.
  * Refuses: rendering, understanding more of Markdown than where a block ends.
  */
+import { FENCE, HEADING, LIST, MAX_BLOCK, MAX_FENCE_LINES, MAX_TABLE } from "./markdown-lines.ts";
+import { wholeBlock } from "./whole-blocks.ts";
 
 export type Block = {
   readonly text: string;
@@ -19,18 +21,6 @@ export interface BlockSplitter {
   /** What has come since the last block, for a view that is redrawn. */
   open(): Block | undefined;
 }
-
-/** A block larger than this is cut. Tables are given more room: their rows belong together. */
-const MAX_BLOCK = 8 * 1024;
-const MAX_TABLE = 64 * 1024;
-const MAX_FENCE_LINES = 40;
-
-/** A line that may be more than text of a paragraph; most begin with a letter. A fence, a list, a heading never does. */
-const SPECIAL_LINE = /(?:^|\n)(?![A-Za-z"'(\u00c0-\uffff])/;
-
-const FENCE = /^(\s*)(?:(?:[-*+]|\d{1,9}[.)])\s+)?(`{3,}|~{3,})([^`\n]*)$/;
-const LIST = /^\s{0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/;
-const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 
 type Fence = { readonly mark: string; readonly info: string; readonly nested: boolean };
 
@@ -63,7 +53,7 @@ class Splitter implements BlockSplitter {
     let blank = text.indexOf("\n\n");
     for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", start)) {
       if (blank !== -1 && blank < start) blank = text.indexOf("\n\n", start);
-      const behind = this.#paragraph(text, start, blank, blocks);
+      const behind = this.#whole(text, start, blank, blocks);
       if (behind !== undefined) {
         start = behind;
         continue;
@@ -78,22 +68,15 @@ class Splitter implements BlockSplitter {
     return blocks;
   }
 
-  /**
-   * A paragraph of plain lines from `start` is taken at once: to the blank line at `blank`, or as much of it as a block may hold.
-   * Answers where the next line begins; undefined where there is no such paragraph, or not all of it yet.
-   */
-  #paragraph(text: string, start: number, blank: number, blocks: Block[]): number | undefined {
+  /** A block that is complete in `text` is taken at once. Answers where the next line begins; undefined where there is none. */
+  #whole(text: string, start: number, blank: number, blocks: Block[]): number | undefined {
     if (this.#lines.length > 0 || this.#line !== "" || this.#fence !== undefined || this.#undecided) return undefined;
-    if (blank === start) return undefined;
-    const whole = blank !== -1 && blank - start <= MAX_BLOCK;
-    // Lines are added until there are too many characters: the last of them is the one that makes it so.
-    const end = whole ? blank : text.indexOf("\n", start + MAX_BLOCK);
-    if (end === -1) return undefined;
-    const paragraph = text.slice(start, end);
-    if (SPECIAL_LINE.test(paragraph)) return undefined;
-    blocks.push({ text: paragraph, continues: this.#continues });
-    this.#continues = !whole;
-    return whole ? end + 2 : end + 1;
+    const whole = wholeBlock(text, start, blank);
+    if (whole === undefined) return undefined;
+    const { text: own, fence } = whole;
+    blocks.push(fence ? { text: own, continues: false, fence } : { text: own, continues: this.#continues });
+    this.#continues = whole.cut;
+    return whole.next;
   }
 
   end(): readonly Block[] {

@@ -12,22 +12,21 @@ const WORDS = new RegExp(`^[${LETTER}"'(][${INSIDE}]*(?:\\n[${LETTER}"'(][${INSI
 /** Of `www.` in any case the last letters are enough. */
 const ADDRESSES = ["://", "ww.", "WW.", "wW.", "Ww."];
 
-/** Lines at most `columns` wide; undefined where the renderer has to be asked. */
-export function plainParagraph(text: string, columns: number): string[] | undefined {
+/** Lines at most `columns` wide, joined by "\n"; undefined where the renderer has to be asked. */
+export function plainParagraph(text: string, columns: number): string | undefined {
   if (!WORDS.test(text)) return undefined;
   // Spaces that are dropped or mean a break; addresses become links.
   if (text.includes("  ") || text.includes(" \n") || text.endsWith(" ")) return undefined;
   if (ADDRESSES.some((mark) => text.includes(mark))) return undefined;
   const flowing = text.replaceAll("\n", " ");
-  const lines: string[] = [];
+  let lines = "";
   let from = 0;
   while (flowing.length - from > columns) {
     const space = flowing.lastIndexOf(" ", from + columns);
     // A word longer than a line: the renderer has its own way with those.
     if (space <= from) return undefined;
-    lines.push(flowing.slice(from, space));
+    lines += `${flowing.slice(from, space)}\n`;
     from = space + 1;
   }
-  if (flowing.length - from > 0) lines.push(flowing.slice(from));
-  return lines;
+  return lines + flowing.slice(from);
 }

@@ -14,8 +14,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
   /** The input as it stands on the terminal's last line; undefined when that line is not the input. */
   let shown: string | undefined;
   let held = false;
-  /** Lines that came while somebody else had the terminal. */
-  let waiting: string[] = [];
+  /** Texts that came while somebody else had the terminal. */
+  const waiting: string[] = [];
   let over = false;
   let planned: ReturnType<typeof setTimeout> | undefined;
   const lineOf = ({ input }: LiveView): string => `${input.prompt}${visible(input.text.replaceAll("\n", "↵"))}`;
@@ -37,10 +37,9 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
   const refresh = (): void => {
     if (!held && !over) planned ??= setTimeout(draw, FRAME_MS);
   };
-  const put = (lines: readonly string[]): void => {
-    if (lines.length === 0) return;
+  const put = (text: string): void => {
     leaveLine();
-    for (const line of lines) stream.line(line);
+    stream.line(text);
     refresh();
   };
   return {
@@ -50,9 +49,9 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
     get rows() {
       return stream.rows;
     },
-    settle(lines) {
-      if (!held) put(lines);
-      else for (const line of lines) waiting.push(line);
+    settle(text) {
+      if (held) waiting.push(text);
+      else put(text);
     },
     refresh,
     async hold() {
@@ -64,8 +63,7 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
     },
     release() {
       held = false;
-      put(waiting);
-      waiting = [];
+      for (const text of waiting.splice(0)) put(text);
       refresh();
     },
     restart() {

@@ -1,5 +1,5 @@
 /**
- * One block of sanitised Markdown → lines for the terminal, by `Bun.markdown.ansi`. Refuses: text that was not sanitised;
+ * Blocks of sanitised Markdown → text for the terminal, by `Bun.markdown.ansi`. Refuses: text that was not sanitised;
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
 import type { Block } from "./markdown-blocks.ts";
@@ -39,47 +39,92 @@ function onlyColours(line: string): string {
 
 const RESET = "\x1b[0m";
 
-/** Without the line ends and resets that close what the renderer writes. */
-function trimEnd(text: string): string {
+/** Without the line ends and resets that close what the renderer writes; with one reset where there are colours. */
+function closed(text: string, style: RenderStyle): string {
   let end = text.length;
   for (;;) {
     if (text.charCodeAt(end - 1) === 10) end -= 1;
     else if (text.endsWith(RESET, end)) end -= RESET.length;
-    else return text.slice(0, end);
+    else return style.color ? text.slice(0, end) + RESET : text.slice(0, end);
   }
 }
 
-function ansi(markdown: string, style: RenderStyle): string[] {
+function ansi(markdown: string, style: RenderStyle): string {
   const rendered = Bun.markdown.ansi(withoutReferences(markdown), {
     columns: Math.max(8, style.columns),
     colors: style.color,
     hyperlinks: false,
   });
-  const safe = FOREIGN.test(rendered) ? rendered.split("\n").map(onlyColours).join("\n") : rendered;
-  const lines = trimEnd(safe).split("\n");
-  if (style.color) lines.push(`${lines.pop() ?? ""}${RESET}`);
-  return lines;
+  return FOREIGN.test(rendered) ? rendered.split("\n").map(onlyColours).join("\n") : rendered;
 }
 
-/** A part of a fence keeps its frame only where the fence really begins and ends. */
-function fenceLines(block: Block, style: RenderStyle): string[] {
-  const fence = block.fence;
-  if (!fence) return [];
+function sourceOf({ text, fence }: Block): string {
+  if (!fence) return text;
   // Longer than any run of backticks inside.
-  const runs = block.text.includes("```") ? [...block.text.matchAll(/`+/g)] : [];
-  const longest = runs.reduce((length, run) => Math.max(length, run[0].length), 2);
-  const mark = "`".repeat(longest + 1);
-  const lines = ansi(`${mark}${fence.info.replaceAll("`", "")}\n${block.text}\n${mark}\n`, style);
-  const own = lines.slice(fence.head ? 0 : 1, fence.tail ? undefined : -1);
-  if (style.color && !fence.tail && own.length > 0) own.push(`${own.pop() ?? ""}${RESET}`);
-  return own;
+  const runs = text.includes("```") ? [...text.matchAll(/`+/g)] : [];
+  const mark = "`".repeat(runs.reduce((length, run) => Math.max(length, run[0].length), 2) + 1);
+  return `${mark}${fence.info.replaceAll("`", "")}\n${text}\n${mark}`;
 }
 
-/** Lines of one block (colours may reach over several; the last one ends them), at most `columns` wide but for code, which is left to the terminal to wrap. */
-export function renderBlock(block: Block, style: RenderStyle): string[] {
-  if (block.fence) return fenceLines(block, style);
-  const plain = plainParagraph(block.text, Math.max(8, style.columns));
-  if (plain === undefined) return ansi(`${block.text}\n`, style);
-  if (style.color) plain.push(`${plain.pop() ?? ""}${RESET}`);
-  return plain;
+/** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */
+function renderAlone(block: Block, style: RenderStyle): string {
+  const { fence } = block;
+  const rendered = closed(ansi(`${sourceOf(block)}\n`, style), style);
+  if (!fence || (fence.head && fence.tail)) return rendered;
+  const lines = rendered.split("\n").slice(fence.head ? 0 : 1, fence.tail ? undefined : -1);
+  return closed(lines.join("\n"), style);
+}
+
+/** A paragraph of its own between two blocks: it ends whatever stands before it. */
+const SEAM = "thndrs~seam";
+/** Characters that are rendered at once. */
+const MAX_TOGETHER = 64 * 1024;
+/** Outside of a fence, what may reach into the blocks that follow: HTML, definitions of links and notes, an open fence. */
+const REACHES_ON = /<|\]:|```|~~~/;
+
+function staysAlone({ text, fence }: Block): boolean {
+  if (text.includes(SEAM)) return true;
+  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text);
+}
+
+/** Each as `renderAlone` gives it, with one call of the renderer: a call costs as much as a short block. */
+function renderTogether(blocks: readonly Block[], style: RenderStyle): readonly string[] {
+  const [first] = blocks;
+  if (first && blocks.length === 1) return [renderAlone(first, style)];
+  const seam = style.color ? `\n${SEAM}${RESET}\n` : `\n${SEAM}\n`;
+  const rendered = ansi(`${blocks.map(sourceOf).join(`\n\n${SEAM}\n\n`)}\n`, style).split(seam);
+  if (rendered.length !== blocks.length) return blocks.map((block) => renderAlone(block, style));
+  // Behind the seam stands the blank line that a paragraph ends with, before everything but a list.
+  return rendered.map((text, at) => closed(at > 0 && text.startsWith("\n") ? text.slice(1) : text, style));
+}
+
+/**
+ * The text of each block, its lines joined by "\n" (colours may reach over several; the last line ends them), at most `columns`
+ * wide but for code, which is left to the terminal to wrap.
+ */
+export function renderBlocks(blocks: readonly Block[], style: RenderStyle): string[] {
+  const texts: string[] = new Array(blocks.length);
+  let places: number[] = [];
+  let together: Block[] = [];
+  let size = 0;
+  const render = (): void => {
+    const rendered = renderTogether(together, style);
+    for (let index = 0; index < places.length; index++) texts[places[index] ?? 0] = rendered[index] ?? "";
+    places = [];
+    together = [];
+    size = 0;
+  };
+  for (const [at, block] of blocks.entries()) {
+    const plain = block.fence ? undefined : plainParagraph(block.text, Math.max(8, style.columns));
+    if (plain !== undefined) texts[at] = style.color ? plain + RESET : plain;
+    else if (staysAlone(block)) texts[at] = renderAlone(block, style);
+    else {
+      places.push(at);
+      together.push(block);
+      size += block.text.length;
+      if (size > MAX_TOGETHER) render();
+    }
+  }
+  if (together.length > 0) render();
+  return texts;
 }

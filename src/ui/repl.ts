@@ -74,7 +74,7 @@ export class Repl {
       style: this.#style,
       color: this.#stream.color,
       columns: () => this.#live.columns,
-      settle: (lines) => this.#settle(lines),
+      settle: (text) => this.#settle(text),
       now: () => performance.now(),
     });
     this.#desk = new Desk({
@@ -234,9 +234,9 @@ export class Repl {
   }
 
   undoClear(): void {
-    const lines = this.#kept.takeCleared();
-    if (lines.length === 0) this.say(["nothing was cleared"]);
-    else this.#settle(lines);
+    const text = this.#kept.takeCleared();
+    if (text === undefined) this.say(["nothing was cleared"]);
+    else this.#settle(text);
   }
 
   knownModels(): readonly string[] {
@@ -254,9 +254,9 @@ export class Repl {
     if (outcome.status === "limit") this.say([this.#style.dim("· the limit ends this turn; the conversation goes on")]);
   }
 
-  #settle(lines: readonly string[]): void {
-    this.#kept.add(lines);
-    this.#live.settle(lines);
+  #settle(text: string): void {
+    this.#kept.add(text);
+    this.#live.settle(text);
   }
 
   /** A foreseeable failure is shown; anything else is a bug and goes its way. */

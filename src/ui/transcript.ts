@@ -4,7 +4,7 @@
  */
 import type { Effect, RunEvent } from "../types/event.ts";
 import { type Block, type BlockSplitter, createBlockSplitter } from "./markdown-blocks.ts";
-import { renderBlock } from "./render-markdown.ts";
+import { renderBlocks } from "./render-markdown.ts";
 import { renderRunningTool, renderTool, type ToolView } from "./render-tool.ts";
 import { sanitize, visible } from "./sanitize.ts";
 import { createStreamSanitizer, type StreamSanitizer } from "./sanitize-stream.ts";
@@ -14,7 +14,8 @@ export type TranscriptOptions = {
   readonly style: Style;
   readonly color: boolean;
   readonly columns: () => number;
-  readonly settle: (lines: readonly string[]) => void;
+  /** One or more lines, joined by "\n". */
+  readonly settle: (text: string) => void;
   /** Milliseconds on a monotonic clock. */
   readonly now: () => number;
 };
@@ -141,8 +142,8 @@ class EventTranscript implements Transcript {
       // As it will stand when it has settled.
       if (!open.continues && !this.#blank) rows.push("");
       const end = color ? "\x1b[0m" : "";
-      const lines = renderBlock(open, { color, columns: this.#columns }).slice(-limit);
-      rows.push(...lines.map((line) => line + end));
+      const [text = ""] = renderBlocks([open], { color, columns: this.#columns });
+      for (const line of text.split("\n").slice(-limit)) rows.push(line + end);
     }
     for (const call of this.#running.values())
       rows.push(renderRunningTool(call, now() - call.started, spinner, this.#columns, style));
@@ -196,10 +197,12 @@ class EventTranscript implements Transcript {
     this.#settleBlocks(this.#splitter.push(this.#sanitizer.push(text)));
   }
 
-  #settle(lines: readonly string[]): void {
-    if (lines.length === 0) return;
-    this.#blank = lines[lines.length - 1] === "";
-    this.#options.settle(lines);
+  /** Each of them one or more lines. */
+  #settle(texts: readonly string[]): void {
+    const last = texts.at(-1);
+    if (last === undefined) return;
+    this.#blank = endsBlank(last);
+    this.#options.settle(texts.join("\n"));
   }
 
   #gap(): void {
@@ -208,17 +211,16 @@ class EventTranscript implements Transcript {
 
   #settleBlocks(blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
-    // The terminal is asked for its width once, not for every block.
-    const style = { color: this.#options.color, columns: this.#columns };
-    const rows: string[] = [];
+    const texts = renderBlocks(blocks, { color: this.#options.color, columns: this.#columns });
+    const settled: string[] = [];
     let blank = this.#blank;
-    for (const block of blocks) {
-      if (!block.continues && !blank) rows.push("");
-      const lines = renderBlock(block, style);
-      for (const line of lines) rows.push(line);
-      if (rows.length > 0) blank = rows[rows.length - 1] === "";
+    for (let at = 0; at < blocks.length; at++) {
+      const text = texts[at] ?? "";
+      if (!blank && !blocks[at]?.continues) settled.push("");
+      settled.push(text);
+      blank = endsBlank(text);
     }
-    this.#settle(rows);
+    this.#settle(settled);
   }
 
   #flushAnswer(): void {
@@ -298,6 +300,10 @@ class EventTranscript implements Transcript {
       this.say([this.#options.style.dim(`· ${kind} cleared: ${fit(visible(text), Math.max(12, this.#columns - 22))}`)]);
     }
   }
+}
+
+function endsBlank(text: string): boolean {
+  return text === "" || text.endsWith("\n");
 }
 
 /** A line too long to be worth wrapping whole. */

@@ -69,7 +69,7 @@ function manualClock(): Ticking {
   };
 }
 
-/** The screen as an output stream of its size. */
+/** The screen as an output stream of its size; the terminal makes CR LF of a line feed, as it does for every program. */
 function streamOf(screen: Screen, onWrite: () => void = () => undefined): OutputStream {
   return {
     isTerminal: true,
@@ -85,7 +85,7 @@ function streamOf(screen: Screen, onWrite: () => void = () => undefined): Output
     node: process.stdout,
     write(part) {
       onWrite();
-      screen.write(String(part));
+      screen.write(String(part).replaceAll(/\r?\n/g, "\r\n"));
     },
     line: () => undefined,
     flush: async () => undefined,
@@ -116,7 +116,7 @@ test("20,000 changes in a second are at most 30 frames; settled lines stand once
       count += 1;
       live.refresh();
     }
-    if (step % 50 === 0) live.settle([`line ${step}`]);
+    if (step % 50 === 0) live.settle(`line ${step}`);
     await ticking.run(1);
   }
   await ticking.run(100);
@@ -140,7 +140,7 @@ test("clearing the screen loses no settled line that was not drawn yet", async (
   });
   await ticking.run(40);
   const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`);
-  live.settle(lines);
+  live.settle(lines.join("\n"));
   live.clear();
   await ticking.run(40);
   expect(screen.scrollback.slice(0, 15)).toEqual(lines.slice(0, 15));
@@ -162,7 +162,7 @@ test("L05 a terminal that gets lower and higher again shows one input and one st
     reflows: false,
     ...(ticking.clock && { clock: ticking.clock }),
   });
-  live.settle(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]);
+  live.settle("one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine");
   await ticking.run(40);
   for (const rows of [8, 3, 5, 2, 14]) {
     screen.resize(40, rows);
@@ -187,10 +187,10 @@ test("on a plain terminal nothing is written while it is lent; what settled mean
     },
   };
   const live = createPlainTerminal(stream, () => ({ above: [], input: { prompt: "> ", text: "", cursor: 0 }, below: [] }));
-  live.settle(["before"]);
+  live.settle("before");
   await live.hold();
-  live.settle(["one"]);
-  live.settle(["two"]);
+  live.settle("one");
+  live.settle("two");
   expect(written).toBe("before\n");
   live.release();
   expect(written).toBe("before\none\ntwo\n");

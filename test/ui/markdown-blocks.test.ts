@@ -1,7 +1,7 @@
 /** Streamed Markdown: blocks end where they should, however the text is cut; nothing rendered drives the terminal (T01). */
 import { expect, test } from "bun:test";
 import { type Block, createBlockSplitter } from "../../src/ui/markdown-blocks.ts";
-import { renderBlock } from "../../src/ui/render-markdown.ts";
+import { type RenderStyle, renderBlocks } from "../../src/ui/render-markdown.ts";
 import { createStreamSanitizer } from "../../src/ui/sanitize-stream.ts";
 import { seededRandom } from "../support/random-tree.ts";
 
@@ -9,6 +9,9 @@ function split(...pieces: string[]): Block[] {
   const splitter = createBlockSplitter();
   return [...pieces.flatMap((piece) => [...splitter.push(piece)]), ...splitter.end()];
 }
+
+const linesOf = (blocks: readonly Block[], style: RenderStyle): string[] =>
+  renderBlocks(blocks, style).flatMap((text) => text.split("\n"));
 
 const texts = (blocks: readonly Block[]): string[] => blocks.map((block) => block.text);
 
@@ -102,7 +105,7 @@ test("blocks without an end are cut: nothing grows without bound, nothing is los
 
 test("parts of one fence have one frame", () => {
   const blocks = split(`\`\`\`\n${"x\n".repeat(100)}\`\`\`\n`);
-  const lines = blocks.flatMap((block) => renderBlock(block, { color: false, columns: 40 }));
+  const lines = linesOf(blocks, { color: false, columns: 40 });
   expect(lines).toHaveLength(102);
   expect(lines.filter((line) => line.startsWith("+-"))).toHaveLength(2);
 });
@@ -110,7 +113,7 @@ test("parts of one fence have one frame", () => {
 test("a table fits the width", () => {
   const table = "| name | text |\n|---|---|\n| one | a long text that does not fit into the width of a narrow terminal |";
   for (const columns of [20, 40, 79]) {
-    const lines = split(table).flatMap((block) => renderBlock(block, { color: true, columns }));
+    const lines = linesOf(split(table), { color: true, columns });
     for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns);
   }
 });
@@ -126,7 +129,7 @@ test("T01 escapes written as character references stay text", () => {
     "[&#27;](http://x/&#27;)",
   ]) {
     for (const color of [true, false]) {
-      for (const line of renderBlock({ text, continues: false }, { color, columns: 40 })) {
+      for (const line of linesOf([{ text, continues: false }], { color, columns: 40 })) {
         expect(line.replace(/\x1b\[[0-9;]*m/g, "")).not.toMatch(FORBIDDEN);
         if (!color) expect(line).not.toMatch(FORBIDDEN);
       }
@@ -181,7 +184,7 @@ test("T01 random bytes in random pieces: no control byte but our own colours eve
       blocks.push(...splitter.push(clean));
     }
     blocks.push(...splitter.push(sanitizer.end()), ...splitter.end());
-    for (const line of blocks.flatMap((block) => renderBlock(block, { color: true, columns: 30 }))) {
+    for (const line of linesOf(blocks, { color: true, columns: 30 })) {
       expect(line.replace(/\x1b\[[0-9;]*m/g, "")).not.toMatch(FORBIDDEN);
     }
     expect(raw.length).toBeGreaterThan(0);
@@ -221,13 +224,24 @@ test("blocks are the same however the text is cut: whole, by lines, by character
     "***",
     "(in brackets)",
     "    code",
+    "~~~",
+    "````",
+    "``` a",
+    "#tag",
+    "  # indented heading",
+    "\t",
+    "a\t#b",
+    "-",
+    "* * *",
+    "12) twelve",
+    "",
     "x".repeat(9000),
   ];
   const blocksOf = (pieces: readonly string[]): Block[] => {
     const splitter = createBlockSplitter();
     return [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()];
   };
-  for (let round = 0; round < 600; round++) {
+  for (let round = 0; round < 3000; round++) {
     let text = "";
     for (let count = 1 + random(14); count > 0; count--) text += `${lines[random(lines.length - (random(20) === 0 ? 0 : 1))]}\n`;
     // Now and then a paragraph longer than a block may be.
@@ -246,4 +260,59 @@ test("a long run of blocks without a blank line is linear", () => {
   const blocks = splitter.push("# a\n".repeat(200_000));
   expect(blocks.length).toBe(200_000);
   expect(performance.now() - began).toBeLessThan(5_000);
+});
+
+test("blocks that settle together are rendered as each would be by itself", () => {
+  const chance = seededRandom(23);
+  const random = (limit: number): number => Math.floor(chance() * limit);
+  const pieces = [
+    "# A heading",
+    "#### Deep `code` heading",
+    "Some **bold** and *slanted* words with `code`, long enough to be wrapped where the terminal is narrow.",
+    "A [link](https://example.org/a) and https://example.org too.",
+    "- one\n- two **bold**\n  - deeper\n- three",
+    "- loose\n\n- items",
+    "1. one\n2. two\n\n   still two",
+    "* * *",
+    "---",
+    "> quoted\n> words",
+    "> # quoted heading\n> - item",
+    "| a | b |\n|---|--:|\n| 1 | `2` |",
+    "    indented code",
+    "Setext\n===",
+    "plain words, nothing else",
+    "日本語 **太字** 🌲",
+    "- [ ] open\n- [x] done",
+    "unclosed **bold and `code",
+    "a line\\",
+    "trailing *",
+    "~~gone~~ $x$ &amp; &#27;[2J",
+    "![image](https://example.org/i.png)",
+    // What could reach into the blocks behind it.
+    "<!-- a comment",
+    "<div>\nhtml",
+    "<pre>",
+    "[ref]: https://example.org",
+    "[ref] is [it][ref]",
+    "[^1]: note",
+    "see[^1]",
+    "~~~ a`b",
+    "thndrs~seam",
+    "- item\n  ```\n  open fence",
+    "- a",
+    "",
+  ];
+  const fences = ["const a = 1;", "a <b>", "", "```\ninner", "x\n\ny", "thndrs~seam", "# no heading", "日本"];
+  const infos = ["", "ts", "py", "diff", "sh x=1", "unknown"];
+  for (let round = 0; round < 4000; round++) {
+    const blocks = Array.from({ length: 1 + random(8) }, (): Block => {
+      if (random(4) > 0) return { text: pieces[random(pieces.length)] ?? "", continues: random(9) === 0 };
+      const whole = random(4) > 0;
+      const fence = { info: infos[random(infos.length)] ?? "", head: whole || random(2) === 0, tail: whole || random(2) === 0 };
+      return { text: fences[random(fences.length)] ?? "", continues: false, fence };
+    });
+    const style = { color: random(2) === 0, columns: 8 + random(80) };
+    const alone = blocks.map((block) => renderBlocks([block], style)[0]);
+    expect({ blocks, style, texts: renderBlocks(blocks, style) }).toEqual({ blocks, style, texts: alone as string[] });
+  }
 });

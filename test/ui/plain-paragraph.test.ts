@@ -5,12 +5,8 @@ import { seededRandom } from "../support/random-tree.ts";
 
 const RESET = "\x1b[0m";
 
-function rendered(text: string, columns: number): string[] {
-  return Bun.markdown
-    .ansi(`${text}\n`, { columns, colors: true, hyperlinks: false })
-    .replace(/\n$/, "")
-    .replace(RESET, "")
-    .split("\n");
+function rendered(text: string, columns: number): string {
+  return Bun.markdown.ansi(`${text}\n`, { columns, colors: true, hyperlinks: false }).replace(/\n$/, "").replace(RESET, "");
 }
 
 test("random paragraphs at every width: the renderer's lines", () => {

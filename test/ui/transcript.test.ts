@@ -15,7 +15,7 @@ function stage(columns = 60): Stage {
       style: createStyle(false),
       color: false,
       columns: () => columns,
-      settle: (more) => void lines.push(...more),
+      settle: (text) => void lines.push(...text.split("\n")),
       now: () => made.time,
     }),
     event: (event) => made.transcript.event(event),
