@@ -1,11 +1,15 @@
 /** The live region at every size: never wider or higher than the terminal, the cursor inside it, on its character. */
+import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import { createSegmenter } from "../../src/ui/graphemes.ts";
 import { createInputLayout } from "../../src/ui/input-layout.ts";
+import { KeptLines } from "../../src/ui/kept-lines.ts";
 import { createLiveTerminal } from "../../src/ui/live.ts";
 import { composeFrame } from "../../src/ui/live-view.ts";
 import type { OutputStream } from "../../src/ui/output.ts";
 import { createPlainTerminal } from "../../src/ui/plain-terminal.ts";
+import { createStyle } from "../../src/ui/style.ts";
+import { createTranscript } from "../../src/ui/transcript.ts";
 import { Screen } from "../support/screen.ts";
 
 const segmenter = createSegmenter();
@@ -195,4 +199,44 @@ test("on a plain terminal nothing is written while it is lent; what settled mean
   live.release();
   expect(written).toBe("before\none\ntwo\n");
   await live.finish();
+});
+
+test("a long answer leaves nothing behind: ten times the text, the same memory", async () => {
+  const ticking = manualClock();
+  let written = 0;
+  const stream: OutputStream = { ...streamOf(new Screen(80, 24)), write: (part) => void (written += part.length) };
+  const kept = new KeptLines();
+  const transcript = createTranscript({
+    style: createStyle(true),
+    color: true,
+    columns: () => 80,
+    settle: (text) => {
+      kept.add(text);
+      live.settle(text);
+    },
+    now: ticking.now,
+  });
+  const live = createLiveTerminal({
+    stream,
+    view: () => ({ above: transcript.moving("*", 8), input: { prompt: "> ", text: "", cursor: 0 }, below: ["status"] }),
+    layout: createInputLayout(segmenter),
+    reflows: false,
+    ...(ticking.clock && { clock: ticking.clock }),
+  });
+  const words = "## A heading\n\nSome **bold** words and `code`.\n\n- one\n- two\n\n```ts\nconst a = 1;\n```\n\nplain words\n\n";
+  const answer = async (characters: number): Promise<number> => {
+    for (let at = 0; at < characters; at += 50) {
+      const from = at % words.length;
+      transcript.event({ type: "text_delta", turnId: "turn-1", text: (words + words).slice(from, from + 50) });
+      live.refresh();
+      if (at % 10_000 === 0) await ticking.run(34);
+    }
+    await ticking.run(100);
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const short = await answer(400_000);
+  const long = await answer(4_000_000);
+  expect(written).toBeGreaterThan(4_400_000);
+  expect(long - short).toBeLessThan(1024 * 1024);
 });
