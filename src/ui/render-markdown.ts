@@ -39,14 +39,16 @@ function onlyColours(line: string): string {
 
 const RESET = "\x1b[0m";
 
-/** Without the line ends and resets that close what the renderer writes; with one reset where there are colours. */
+/** Without the line ends and resets that close what the renderer writes; with one reset where there are colours (its own: no copy). */
 function closed(text: string, style: RenderStyle): string {
   let end = text.length;
   for (;;) {
     if (text.charCodeAt(end - 1) === 10) end -= 1;
     else if (text.endsWith(RESET, end)) end -= RESET.length;
-    else return style.color ? text.slice(0, end) + RESET : text.slice(0, end);
+    else break;
   }
+  if (!style.color) return text.slice(0, end);
+  return text.startsWith(RESET, end) ? text.slice(0, end + RESET.length) : text.slice(0, end) + RESET;
 }
 
 function ansi(markdown: string, style: RenderStyle): string {

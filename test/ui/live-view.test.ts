@@ -204,7 +204,12 @@ test("on a plain terminal nothing is written while it is lent; what settled mean
 test("a long answer leaves nothing behind: ten times the text, the same memory", async () => {
   const ticking = manualClock();
   let written = 0;
-  const stream: OutputStream = { ...streamOf(new Screen(80, 24)), write: (part) => void (written += part.length) };
+  const stream: OutputStream = {
+    ...streamOf(new Screen(80, 24)),
+    write: (part) => {
+      written += part.length;
+    },
+  };
   const kept = new KeptLines();
   const transcript = createTranscript({
     style: createStyle(true),
