@@ -2,6 +2,7 @@
 import { nestedTooDeep } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
 import { readGivenFile } from "./given-file.ts";
+import { schemaProblem, withUnicodePatterns } from "./schema-problem.ts";
 
 export type AnswerSchema = {
   readonly schema: Readonly<Record<string, unknown>>;
@@ -21,14 +22,23 @@ function parseObject(text: string, file: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
+/** Errors of one answer that the model is told of. Characters. */
+const MOST_SAID = 1200;
+
 /** @throws UserError (exit 2) when the file cannot be read, is not JSON or is not a schema that can be checked. */
 export async function loadAnswerSchema(path: string, shown: string): Promise<AnswerSchema> {
-  const schema = parseObject(await readGivenFile(path, `--output-schema ${shown}`), shown);
-  // Lazy door: only runs with a schema pay for zod before their first request.
-  const { fromJSONSchema } = await import("zod");
-  let type: ReturnType<typeof fromJSONSchema>;
+  const text = await readGivenFile(path, `--output-schema ${shown}`);
+  if (nestedTooDeep(text)) throw new UserError(`--output-schema ${shown}: is nested too deep`);
+  const schema = parseObject(text, shown);
+  const problem = schemaProblem(schema);
+  if (problem !== undefined) throw new UserError(`--output-schema ${shown}: cannot be used: ${problem}`);
+  // Lazy door: only runs with a schema pay for a validator before their first request.
+  const { CfWorkerJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/cf-worker");
+  let validate: (value: unknown) => { readonly valid: boolean; readonly errorMessage: string | undefined };
   try {
-    type = fromJSONSchema(schema as Parameters<typeof fromJSONSchema>[0]);
+    validate = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(withUnicodePatterns(schema));
+    // What cannot be followed (`{"$ref": "#"}`) shows with the first value.
+    validate(null);
   } catch (error) {
     throw new UserError(`--output-schema ${shown}: cannot be used: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -40,12 +50,9 @@ export async function loadAnswerSchema(path: string, shown: string): Promise<Ans
     } catch (error) {
       return `it is not JSON (${error instanceof Error ? error.message : String(error)})`;
     }
-    const result = type.safeParse(value);
-    if (result.success) return undefined;
-    return result.error.issues
-      .slice(0, 8)
-      .map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`)
-      .join("; ");
+    const { valid, errorMessage = "" } = validate(value);
+    if (valid) return undefined;
+    return errorMessage.length > MOST_SAID ? `${errorMessage.slice(0, MOST_SAID).toWellFormed()}…` : errorMessage;
   };
   return { schema, check };
 }
