@@ -10,6 +10,7 @@ import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { referencedValues } from "../config/secrets.ts";
+import { leadsToLog } from "../session/ids.ts";
 import { loadAnswerSchema } from "./answer-schema.ts";
 import { type Assembled, assemble, type Joined } from "./assemble.ts";
 import { type Bus, createBus } from "./bus.ts";
@@ -29,6 +30,7 @@ export type OpenedRuntime = Assembled & {
 };
 
 function writer(path: string): (text: string) => Promise<void> {
+  if (leadsToLog(path)) throw new UserError(`${path} is the log of a session: choose another file`);
   const problem = ownFileProblem(path);
   if (problem !== undefined) throw new UserError(`${path} cannot be written: ${problem.message}`);
   return async (text) => {

@@ -5,6 +5,7 @@
 import { growOwnFile } from "../base/file-append.ts";
 import { ownFileProblem } from "../base/files.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
+import { leadsToLog } from "../session/ids.ts";
 
 export interface RunFile {
   /** Resolves when this piece and all before it are written; false when they are lost, and everything after them. */
@@ -17,6 +18,7 @@ export interface RunFile {
 
 /** `what` names it for people. @throws UserError (exit 2) when it cannot be written, as far as that can be told now. */
 export function openRunFile(path: string, mode: number, what: string): RunFile {
+  if (leadsToLog(path)) throw new UserError(`${path} is the log of a session: choose another file`);
   const problem = ownFileProblem(path);
   if (problem !== undefined) throw new UserError(`${path} cannot be written: ${problem.message}`);
   const file = growOwnFile(path, mode);

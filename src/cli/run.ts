@@ -1,7 +1,8 @@
 /**
  * The run door: configuration, prompt, runtime, then print mode or the REPL. Refuses: what a turn does (app/, agent/).
  */
-import { resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { type OpenedRuntime, openRuntime } from "../app/open.ts";
 import type { AskApproval } from "../app/permit.ts";
 import type { RunFile } from "../app/run-file.ts";
@@ -147,8 +148,33 @@ async function withCapture(context: RunContext): Promise<RunContext> {
   return { ...context, captureFile: openRunFile(resolve(cwd, flags.capture), 0o600, "the capture") };
 }
 
+/** @throws UserError when one file is to hold two things: whichever is written last would be all that is left. */
+function demandOneUse({ flags, cwd }: RunContext): void {
+  const uses = new Map<string, string>();
+  for (const name of ["capture", "record", "lastMessage", "replay", "outputSchema"] as const) {
+    const path = flags[name];
+    if (path === undefined) continue;
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const place = realPlace(resolve(cwd, path));
+    const other = uses.get(place);
+    if (other !== undefined) throw new UserError(`${other} and ${flag} name the same file: ${path}`);
+    uses.set(place, flag);
+  }
+}
+
+/** With links followed, also where there is no such file yet. */
+function realPlace(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const directory = dirname(path);
+    return directory === path ? path : join(realPlace(directory), basename(path));
+  }
+}
+
 /** Runs a prompt in print mode, or the REPL on a terminal. */
 export async function runDoor(started: RunContext): Promise<ExitCode> {
+  demandOneUse(started);
   const context = await withCapture(started);
   const notices = createNotices(context.output.stderr, verbosityOf(context.flags));
   if (!wantsPrint(context)) {

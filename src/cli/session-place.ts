@@ -4,11 +4,14 @@ import { redact } from "../base/redact.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { loadConfig } from "../config/load.ts";
+import { workspaceOf } from "../session/ids.ts";
 import type { CommandContext } from "./command.ts";
 
 export type SessionPlace = {
   /** Absolute. */
   readonly dir: string;
+  /** Whose `latest` is meant, where several workspaces share the directory. */
+  readonly workspace: string | undefined;
   readonly redact: (text: string) => string;
 };
 
@@ -16,8 +19,10 @@ export async function openSessionPlace({ env, flags, cwd }: CommandContext): Pro
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
   const exact = createCredentials({ env, configHome: loaded.homes.config }).knownValues();
+  const dir = loaded.config.sessionDir ?? join(root, ".thndrs", "sessions");
   return {
-    dir: loaded.config.sessionDir ?? join(root, ".thndrs", "sessions"),
+    dir,
+    workspace: workspaceOf(dir, root),
     redact: (text) => redact(text, { exact }),
   };
 }

@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { writeOwnFile } from "../base/files.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { type ExportFormat, exportSession } from "../session/export.ts";
+import { leadsToLog } from "../session/ids.ts";
 import { jsonText } from "../session/json-text.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
 import { sweepLocks } from "../session/lock.ts";
@@ -55,7 +56,7 @@ function noWords(words: readonly string[], usage: string): void {
 }
 
 function openSummary(place: SessionPlace, wanted: string): SessionSummary {
-  const id = findSession(place.dir, wanted);
+  const id = findSession(place.dir, wanted, place.workspace);
   const summary = summarize(place.dir, id);
   if (summary === undefined) throw new UserError(`No such session: ${JSON.stringify(wanted)}`);
   return redacted(summary, place);
@@ -152,6 +153,7 @@ async function* bytesOf(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Arra
 
 async function saveChunks(context: CommandContext, target: string, chunks: AsyncIterable<string>): Promise<void> {
   const path = resolve(context.cwd, target);
+  if (leadsToLog(path)) throw new UserError(`${path} is the log of a session: choose another file`);
   const written = await writeOwnFile(path, bytesOf(chunks));
   if (!written.ok) throw new UserError(`cannot write ${path}: ${written.message}`, EXIT.failed);
 }
@@ -160,7 +162,7 @@ async function rename(context: CommandContext, place: SessionPlace, words: reado
   const [wanted, ...rest] = words;
   const title = cleanTitle(place.redact(rest.join(" ")));
   if (wanted === undefined || title === "") throw new UserError("usage: thndrs sessions rename ID TITLE");
-  const id = findSession(place.dir, wanted);
+  const id = findSession(place.dir, wanted, place.workspace);
   let broken: string | undefined;
   const log = await openSessionLog({
     dir: place.dir,
@@ -209,7 +211,7 @@ async function search(context: CommandContext, place: SessionPlace, words: reado
 async function remove(context: CommandContext, place: SessionPlace, words: readonly string[]): Promise<ExitCode> {
   if (words.length === 0) throw new UserError("usage: thndrs sessions delete ID…");
   // All names are checked before the first file goes.
-  const ids = [...new Set(words.map((word) => findSession(place.dir, word)))];
+  const ids = [...new Set(words.map((word) => findSession(place.dir, word, place.workspace)))];
   return removeAll(context, place, ids);
 }
 

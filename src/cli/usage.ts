@@ -8,7 +8,7 @@ import type { RecordType } from "../session/records.ts";
 import { addUsage, usageFields, usageOf } from "../session/totals.ts";
 import type { Usage } from "../types/message.ts";
 import type { CommandContext } from "./command.ts";
-import { openSessionPlace } from "./session-place.ts";
+import { openSessionPlace, type SessionPlace } from "./session-place.ts";
 import { renderTable } from "./table.ts";
 
 type Group = { requests: number; usage: Usage };
@@ -25,7 +25,7 @@ export async function runUsage(context: CommandContext): Promise<ExitCode> {
   const by = flags.by ?? "session";
   const groups = new Map<string, Group>();
   const total: Group = { requests: 0, usage: {} };
-  for (const session of chosen(place.dir, flags.session)) await addSession(session, by, groups, total, context.signal);
+  for (const session of chosen(place, flags.session)) await addSession(session, by, groups, total, context.signal);
   const entries = [...groups].sort(([a], [b]) => (a < b ? 1 : -1));
   if (flags.json) {
     const document = { by, groups: entries.map(([key, group]) => ({ [by]: key, ...groupJson(group) })), total: groupJson(total) };
@@ -38,9 +38,9 @@ export async function runUsage(context: CommandContext): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function chosen(dir: string, wanted: string | undefined): SessionSummary[] {
+function chosen({ dir, workspace }: SessionPlace, wanted: string | undefined): SessionSummary[] {
   if (wanted === undefined) return listSessions(dir);
-  const summary = summarize(dir, findSession(dir, wanted));
+  const summary = summarize(dir, findSession(dir, wanted, workspace));
   return summary === undefined ? [] : [summary];
 }
 

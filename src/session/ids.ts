@@ -2,7 +2,8 @@
  * Session ids and the files they name. An id is never a path (J13): nothing here joins an unchecked id to a directory.
  */
 
-import { join } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, join, sep } from "node:path";
 import { randomHex } from "../base/random.ts";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -35,6 +36,23 @@ export function idOfFile(name: string): string | undefined {
 /** True for the name of a log or a lock as we give them: what nobody else writes. */
 export function isSessionFile(name: string): boolean {
   return /^session-\d{8}-\d{6}-[0-9a-z]{4}\.(jsonl|lock)$/.test(name);
+}
+
+/** Whether a path leads to a log or a lock that is there: only the log itself writes those, whoever names one as a target. */
+export function leadsToLog(path: string): boolean {
+  try {
+    return isSessionFile(basename(realpathSync(path)));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whose `latest` is meant in `dir`: of the workspace at `root` where others may keep their sessions there too. A directory inside
+ * a workspace is its own, whatever that was once called.
+ */
+export function workspaceOf(dir: string, root: string): string | undefined {
+  return dir.startsWith(root.endsWith(sep) ? root : root + sep) ? undefined : root;
 }
 
 /** `id` has passed `isSessionId`. */

@@ -2,9 +2,10 @@
  * Finds and lists the sessions of a directory. Reads only the head and the tail of each file, so thousands of sessions and
  * gigabytes of them list in an instant. Refuses: following links, ids that are paths (J13).
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, type Stats } from "node:fs";
 import { errnoOf } from "../base/file-problem.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
+import { isEnvelope } from "./envelope.ts";
 import { idOfFile, isSessionId, sessionFile } from "./ids.ts";
 import { parseLine } from "./lines.ts";
 import { readAt } from "./tail.ts";
@@ -22,6 +23,8 @@ export type SessionSummary = {
   /** The later of the first and the last record's time, so a clock that went backwards does not hide a session (J15). */
   readonly updated: string;
   readonly bytes: number;
+  /** Milliseconds since 1970: when the file was last written, for one that says no time itself. */
+  readonly modified: number;
 };
 
 const HEAD_BYTES = 8 * 1024;
@@ -55,15 +58,18 @@ export function listSessions(dir: string): SessionSummary[] {
 }
 
 /**
- * The id `wanted` stands for: exact, a unique prefix (with or without `session-`), or `latest`.
+ * The id `wanted` stands for: exact, a unique prefix (with or without `session-`), or `latest`, which is the latest of
+ * `workspace` where one is given (a directory that several workspaces share).
  * @throws UserError naming the candidates, or saying that there is no such session.
  */
-export function findSession(dir: string, wanted: string): string {
+export function findSession(dir: string, wanted: string, workspace?: string): string {
   if (wanted === "latest") {
     // A file without one readable record (the program died before its first line) is nothing to go on with.
-    const latest = listSessions(dir).find((session) => session.updated !== "");
-    if (latest === undefined) throw new UserError(`There are no sessions in ${dir}.`);
-    return latest.id;
+    const latest = listSessions(dir).find(
+      (session) => session.updated !== "" && (workspace === undefined || session.workspace === workspace),
+    );
+    if (latest !== undefined) return latest.id;
+    throw new UserError(`There are no sessions${workspace === undefined ? "" : ` of ${workspace}`} in ${dir}.`);
   }
   if (!isSessionId(wanted)) throw noSuchSession(wanted);
   const ids = sessionIds(dir).filter((id) => isPlainFile(sessionFile(dir, id)));
@@ -96,7 +102,7 @@ export function summarize(dir: string, id: string): SessionSummary | undefined {
   }
   try {
     const stat = fstatSync(fd);
-    return stat.isFile() ? describe(fd, id, path, stat.size) : undefined;
+    return stat.isFile() ? describe(fd, id, path, stat) : undefined;
   } catch {
     return undefined;
   } finally {
@@ -104,7 +110,7 @@ export function summarize(dir: string, id: string): SessionSummary | undefined {
   }
 }
 
-function describe(fd: number, id: string, path: string, size: number): SessionSummary {
+function describe(fd: number, id: string, path: string, { size, mtimeMs }: Stats): SessionSummary {
   const facts = newFacts();
   let headBytes = HEAD_BYTES;
   readHead(readAt(fd, 0, Math.min(size, headBytes)), facts);
@@ -126,6 +132,7 @@ function describe(fd: number, id: string, path: string, size: number): SessionSu
     created: facts.first,
     updated: compare(facts.first, facts.last) > 0 ? facts.first : facts.last,
     bytes: size,
+    modified: mtimeMs,
   };
 }
 
@@ -203,18 +210,25 @@ function readTail(bytes: Buffer, whole: boolean, facts: Facts): boolean {
   return found;
 }
 
+/** What a listing takes of each type. */
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  session_meta: ["title", "model", "provider", "workspace"],
+  session_renamed: ["title"],
+  user: ["text"],
+};
+
 type LooseRecord = { readonly type: string; readonly time: string; readonly text: (field: string) => string };
 
+/** A record of a wrong shape says nothing, as for every other reader: a title of `null` names no session. */
 function asRecord(value: unknown): LooseRecord | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  const fields = value as Record<string, unknown>;
-  const { type, time } = fields;
-  if (typeof type !== "string" || typeof time !== "string" || typeof fields.seq !== "number") return undefined;
+  if (!isEnvelope(value)) return undefined;
+  const { type, time } = value;
+  if (TEXTS[type]?.some((field) => typeof value[field] !== "string")) return undefined;
   return {
     type,
     time,
     text: (field) => {
-      const text = fields[field];
+      const text = value[field];
       return typeof text === "string" ? text.toWellFormed() : "";
     },
   };

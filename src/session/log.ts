@@ -161,8 +161,8 @@ class FileLog implements SessionLog {
   #putBack(): void {
     const dir = dirname(this.path);
     const { within } = this.#options;
-    if (within !== undefined) demandWithin(dir, within);
     if (!existsSync(within ?? dirname(dir))) throw new Error("the directory was deleted");
+    if (within !== undefined) demandWithin(dir, within);
     ensureDirectory(dir);
     this.#lock.release();
     this.#lock = acquireLock(dir, this.id, this.#now);

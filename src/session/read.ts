@@ -33,6 +33,8 @@ const CHUNK_BYTES = 256 * 1024;
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 const WINDOW_RECORDS = 4096;
 const WINDOW_BYTES = 8 * 1024 * 1024;
+/** How every record we write begins; inside a string its quotes would be escaped. */
+const RECORD = '{"schema_version":';
 const CANONICAL_TYPE = /^\{"schema_version":1,"seq":\d+,"time":"[^"]{1,40}","type":"([a-z_]+)"/;
 
 /** All counts at zero; a reader fills it. */
@@ -114,8 +116,8 @@ async function openForReading(path: string) {
 /** Cheap refusal of lines our own writer wrote with a type nobody asked for. */
 function isOtherType(line: Buffer, only: ReadonlySet<RecordType>): boolean {
   const type = CANONICAL_TYPE.exec(line.toString("latin1", 0, 160))?.[1];
-  // A damaged line may hold a second record behind the first: only a line that ends like a record is passed over.
-  return type !== undefined && !only.has(type as RecordType) && line[line.length - 1] === 125 && line.indexOf("}{") === -1;
+  // A damaged line may hold a second record behind the first: only a line that ends like a record, and is one, is passed over.
+  return type !== undefined && !only.has(type as RecordType) && line[line.length - 1] === 125 && line.indexOf(RECORD, 1) === -1;
 }
 
 /** Puts records into `seq` order within a bounded window. In an undamaged file nothing ever waits in it. */

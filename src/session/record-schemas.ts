@@ -3,6 +3,7 @@
  * Objects are loose: fields a newer program added are kept. Refuses: unknown types (classify says "foreign").
  */
 import { z } from "zod";
+import { isEnvelope } from "./envelope.ts";
 import { isPlainRecord } from "./quick-check.ts";
 import type { ReadRecord, RecordType } from "./records.ts";
 import { SCHEMA_VERSION } from "./records.ts";
@@ -26,16 +27,6 @@ const contextItem = z.looseObject({
   item: z.looseObject({ id: z.string(), kind: z.string(), path: z.string().optional(), content_hash: z.string().optional() }),
   reason: z.string(),
 });
-
-/** What every line begins with. By hand: zod would copy each record a second time, and resume reads them all. */
-function isEnvelope(
-  value: unknown,
-): value is { readonly schema_version: number; readonly type: string } & Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const { schema_version, seq, time, type } = value as Readonly<Record<string, unknown>>;
-  const whole = (number: unknown, least: number): boolean => Number.isSafeInteger(number) && (number as number) >= least;
-  return whole(schema_version, 1) && whole(seq, 0) && typeof time === "string" && typeof type === "string" && type !== "";
-}
 
 /** One schema a record type, without the envelope (sessions.md, Records). */
 export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {

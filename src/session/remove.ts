@@ -22,7 +22,7 @@ type PruneRules = {
   readonly keep?: number;
 };
 
-/** What the rules remove, oldest first. `sessions` is newest first. A session without a readable time counts as old. */
+/** What the rules remove, oldest first. `sessions` is newest first. Without a readable time the file's own counts. */
 export function selectForPrune(sessions: readonly SessionSummary[], rules: PruneRules, now: Date): SessionSummary[] {
   const { olderThan, keep = 0 } = rules;
   const limit = olderThan === undefined ? Number.POSITIVE_INFINITY : now.getTime() - olderThan;
@@ -30,7 +30,7 @@ export function selectForPrune(sessions: readonly SessionSummary[], rules: Prune
     .slice(keep)
     .filter((session) => {
       const updated = Date.parse(session.updated);
-      return Number.isNaN(updated) || updated < limit;
+      return (Number.isNaN(updated) ? session.modified : updated) < limit;
     })
     .reverse();
 }

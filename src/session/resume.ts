@@ -18,6 +18,8 @@ type ResumeOptions = {
   readonly diagnose: (diagnostic: Diagnostic) => void;
   readonly now?: () => Date;
   readonly signal?: AbortSignal;
+  /** Whose `latest` is meant, in a directory that several workspaces share. */
+  readonly workspace?: string;
 };
 
 type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
@@ -27,7 +29,7 @@ type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
  * @throws UserError when there is no such session, the prefix is ambiguous, or another process writes it.
  */
 export async function resumeSession(dir: string, wanted: string, options: ResumeOptions): Promise<Resumed> {
-  const id = findSession(dir, wanted);
+  const id = findSession(dir, wanted, options.workspace);
   const { onBroken, now, signal, diagnose, within } = options;
   const log = await openSessionLog({
     dir,

@@ -36,7 +36,8 @@ export async function searchSession(
   redact: (text: string) => string,
   signal?: AbortSignal,
 ): Promise<SearchHit | undefined> {
-  const needle = text.toLowerCase();
+  // By one pattern for both questions: lower case can be longer than what it is of, and a place in it then is another place.
+  const needle = new RegExp(RegExp.escape(text), "iu");
   let first: { seq: number; type: string; snippet: string } | undefined;
   let count = 0;
   const options = { only: SEARCHED, ...(signal === undefined ? {} : { signal }) };
@@ -45,10 +46,10 @@ export async function searchSession(
       if (!read.known) continue;
       // Redacted first: a search must not confirm what a stored secret begins with.
       const words = redact(read.record.type === "session_meta" ? read.record.title : describeRecord(read.record));
-      const at = words.toLowerCase().indexOf(needle);
-      if (at === -1) continue;
+      const found = needle.exec(words);
+      if (found === null) continue;
       count++;
-      first ??= { seq: read.record.seq, type: read.record.type, snippet: around(words, at, text.length) };
+      first ??= { seq: read.record.seq, type: read.record.type, snippet: around(words, found.index, found[0].length) };
     }
   }
   return first === undefined ? undefined : { session, count, ...first };

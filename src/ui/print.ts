@@ -93,11 +93,10 @@ const saying = (error: unknown): string => (error instanceof Error ? error.messa
 async function lateFailure(options: PrintOptions, ended: TurnOutcome): Promise<string | undefined> {
   const { runtime, logPromised } = options;
   let problem: string | undefined;
-  if (ended.status === "ok" && logPromised && runtime.logFailure !== undefined) {
-    problem = `the session log could not be kept: ${runtime.logFailure}`;
-  } else if (ended.status === "ok") {
+  if (ended.status === "ok") {
+    if (logPromised && runtime.logFailure !== undefined) problem = `the session log could not be kept: ${runtime.logFailure}`;
     await options.keepAnswer?.(ended.text).catch((error: unknown) => {
-      problem = `the answer could not be written: ${saying(error)}`;
+      problem ??= `the answer could not be written: ${saying(error)}`;
     });
   }
   try {

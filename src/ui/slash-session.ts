@@ -2,6 +2,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { type ExportFormat, exportSession as project } from "../session/export.ts";
+import { workspaceOf } from "../session/ids.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
 import { newTally } from "../session/read.ts";
 import { cleanTitle } from "../session/title.ts";
@@ -36,9 +37,12 @@ export async function resume(repl: Repl, words: readonly string[]): Promise<void
     repl.error("sessions are not kept here (--ephemeral)");
     return;
   }
+  const owner = workspaceOf(dir, repl.runtime.workspace);
   let wanted = words[0];
   if (wanted === undefined) {
-    const others = listSessions(dir).filter((found) => found.id !== repl.runtime.sessionId);
+    const others = listSessions(dir).filter(
+      (found) => found.id !== repl.runtime.sessionId && (owner === undefined || found.workspace === owner),
+    );
     if (others.length === 0) {
       repl.say(["there is no earlier session here"]);
       return;
@@ -53,7 +57,7 @@ export async function resume(repl: Repl, words: readonly string[]): Promise<void
     });
     if (wanted === undefined) return;
   }
-  const id = findSession(dir, wanted);
+  const id = findSession(dir, wanted, owner);
   if (id === repl.runtime.sessionId) {
     repl.say(["that is this session"]);
     return;
