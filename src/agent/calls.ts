@@ -27,6 +27,8 @@ export type CallsContext = {
     entry: ToolEntry,
     signal: AbortSignal,
   ) => Permit | Promise<Permit>;
+  /** Notes that a tool was called which the policy leaves out; the reason, for the model. */
+  readonly withhold: (name: string) => string;
   readonly redact: (text: string) => string;
   readonly redactArguments: (value: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** Project context that the touched paths call for (C9.4); "" when there is none. `batch`: what the calls beside it touched. */
@@ -48,9 +50,10 @@ function lastCap(result: ToolResult): ToolResult {
   return { ...result, text, truncated: true };
 }
 
-function unknownTool(name: string, toolbox: Toolbox): ToolResult {
+function noTool(name: string, { toolbox, withhold }: CallsContext): ToolResult {
   const names = toolbox.specs().map((spec) => spec.name);
-  return failed(`There is no tool "${name}". The tools are: ${names.join(", ")}.`);
+  const why = toolbox.withheld(name) ? withhold(name) : `There is no tool "${name}".`;
+  return failed(`${why} The tools are: ${names.join(", ")}.`);
 }
 
 async function execute(
@@ -59,7 +62,7 @@ async function execute(
   input: Readonly<Record<string, unknown>>,
   context: CallsContext,
 ): Promise<ToolResult> {
-  if (!entry) return unknownTool(call.name, context.toolbox);
+  if (!entry) return noTool(call.name, context);
   const permit = await context.permit(call.name, input, entry, context.signal);
   if (!permit.allowed) {
     // Who cancels the run at the question has not denied the call (L08).

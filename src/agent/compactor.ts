@@ -9,7 +9,7 @@ import type { Message, Usage } from "../types/message.ts";
 import type { Budget } from "./budget.ts";
 import { type Cut, findCut, shortenResults, type Trimmed, trimResults } from "./compaction.ts";
 import { factsOf, needsReview, plainUserText, protectedFacts } from "./facts.ts";
-import type { Stop } from "./loop.ts";
+import type { Stop } from "./response.ts";
 import { collectResponse } from "./response.ts";
 import { formerSummary, objectiveOf, summaryRequest, summaryText } from "./summary.ts";
 

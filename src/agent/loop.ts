@@ -8,9 +8,7 @@ import type { Message, ToolCall } from "../types/message.ts";
 import { parseArguments } from "./arguments.ts";
 import { type CallsContext, runCalls } from "./calls.ts";
 import { createProgress, REPEAT_FAILURE, REPEAT_NOTICE } from "./progress.ts";
-import { collectResponse, type Response } from "./response.ts";
-
-export type Stop = { readonly class: FailureClass; readonly message: string };
+import { collectResponse, type Response, type Stop } from "./response.ts";
 
 export type TurnContext = {
   readonly turnId: string;
@@ -76,13 +74,21 @@ class Turn {
     this.#requests += 1;
     emit({ type: "request_started", turnId, request: this.#requests });
     const request = { ...this.#context.request(), messages };
-    const response = await collectResponse(this.#context.provider, request, turnId, emit, signal);
+    // An attempt that was paid for and failed counts before the next one does.
+    const spent = (): Stop | undefined => this.#context.limit(this.#requests - 1);
+    const response = await collectResponse(this.#context.provider, request, turnId, emit, signal, spent);
+    if (response.stopped) return this.#stopped(response, response.stopped);
     if (response.usage) emit({ type: "usage", turnId, usage: response.usage });
     if (response.reasoning !== "") emit({ type: "reasoning_finished", turnId, text: response.reasoning });
     if (signal.aborted) return this.#cancelled(response.text);
     if (response.end.type === "failure") return this.#failedResponse(response, response.end);
     this.#madeRoom = false;
     return response.calls.length > 0 ? this.#runCalls(response) : this.#answered(response);
+  }
+
+  #stopped(response: Response, stop: Stop): Next {
+    this.#keepPartial(response.text);
+    return this.#fail(stop, "limit", this.#head + response.text);
   }
 
   async #failedResponse(response: Response, failure: { readonly class: FailureClass; readonly message: string }): Promise<Next> {
@@ -210,10 +216,10 @@ class Turn {
   }
 }
 
-/** The call that the output limit cut, if its arguments do not parse; it is never run. */
+/** The call that the output limit cut, if its arguments do not parse or had not begun; it is never run. */
 function cut(calls: readonly ToolCall[]): string | undefined {
   const last = calls.at(-1);
-  return last && !parseArguments(last.arguments).ok ? last.id : undefined;
+  return last && (last.arguments.trim() === "" || !parseArguments(last.arguments).ok) ? last.id : undefined;
 }
 
 function repeatNotice(times: number): string {

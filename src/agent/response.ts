@@ -3,15 +3,21 @@
  * what happens next.
  */
 import type { Provider, ProviderFailure, ProviderRequest, StopReason } from "../provider/provider.ts";
-import type { Emit } from "../types/event.ts";
+import type { Emit, FailureClass } from "../types/event.ts";
 import type { Carry, ToolCall, Usage } from "../types/message.ts";
+
+/** Why a run goes no further. */
+export type Stop = { readonly class: FailureClass; readonly message: string };
 
 export type Response = {
   readonly text: string;
   readonly reasoning: string;
   readonly calls: readonly ToolCall[];
   readonly carry?: Carry;
+  /** Of the last attempt; what earlier ones used has been emitted. */
   readonly usage?: Usage;
+  /** A limit was reached between two attempts. */
+  readonly stopped?: Stop;
   /** Why it ended: a stop of the model's, or a failure. */
   readonly end: { readonly type: "stop"; readonly reason: StopReason } | ProviderFailure;
 };
@@ -31,13 +37,17 @@ function finish(draft: Draft, end: Response["end"], carry: Carry | undefined): R
   };
 }
 
-/** Streams one request to its end. Never throws: a stream without an end is a `protocol` failure. */
+/**
+ * Streams one request to its end. Never throws: a stream without an end is a `protocol` failure. `limit` is asked when an attempt
+ * that reported usage has failed and another would follow.
+ */
 export async function collectResponse(
   provider: Provider,
   request: ProviderRequest,
   turnId: string,
   emit: Emit,
   signal: AbortSignal,
+  limit: () => Stop | undefined = () => undefined,
 ): Promise<Response> {
   let draft = emptyDraft();
   for await (const event of provider.stream(request, signal)) {
@@ -56,11 +66,17 @@ export async function collectResponse(
       case "usage":
         draft.usage = { ...draft.usage, ...event.usage };
         break;
-      case "retrying":
+      case "retrying": {
         // What the failed attempt cost was spent; its words are void.
-        draft = { ...emptyDraft(), usage: draft.usage };
+        const { usage } = draft;
+        if (usage) emit({ type: "usage", turnId, usage });
+        const stopped = usage && limit();
+        draft = { ...draft, usage: undefined };
+        if (stopped) return { ...finish(draft, { type: "failure", ...stopped }, undefined), stopped };
+        draft = emptyDraft();
         emit({ ...event, turnId });
         break;
+      }
       case "stop":
         return finish(draft, { type: "stop", reason: event.reason }, event.carry);
       case "failure":

@@ -16,4 +16,6 @@ export interface Toolbox {
   /** What the next request offers; the same array object while nothing changed. */
   specs(): readonly ToolSpec[];
   find(name: string): ToolEntry | undefined;
+  /** Whether there is such a tool, and the policy of this run leaves it out. */
+  withheld(name: string): boolean;
 }

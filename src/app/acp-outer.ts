@@ -6,7 +6,8 @@ import { type AgentHost, type AgentLink, startAgent } from "../acp/agent-link.ts
 import type { McpServer } from "../acp/protocol.ts";
 import { AUTH_REQUIRED } from "../acp/refusal.ts";
 import type { Terminals } from "../acp/terminals.ts";
-import type { Stop, TurnContext } from "../agent/loop.ts";
+import type { TurnContext } from "../agent/loop.ts";
+import type { Stop } from "../agent/response.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
 import type { HostParts } from "./acp-host.ts";

@@ -237,6 +237,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
       toolbox,
       tool: { workspace, env, settings: toolSettings(loaded, chosen, env, session.dir), background },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
+      withhold: gate.withhold,
       redact: hide,
       redactArguments,
       touched: async (paths, turnId, batch) => {

@@ -2,7 +2,7 @@
  * `--max-turns` and `--max-cost`: asked before each request. A request whose usage nobody reported is estimated, so a
  * silent server cannot spend without end. Refuses: prices nobody knows.
  */
-import type { Stop } from "../agent/loop.ts";
+import type { Stop } from "../agent/response.ts";
 import type { ModelInfo } from "../provider/provider.ts";
 import type { RunEvent } from "../types/event.ts";
 import { estimateTokens } from "./ledger.ts";
@@ -59,6 +59,10 @@ export function createLimits(options: LimitOptions): Limits {
       } else if (event.type === "usage" && event.usage.costUsd !== undefined) {
         spent += event.usage.costUsd;
         open = false;
+      } else if (event.type === "retrying") {
+        // The next attempt is another one to pay for.
+        open = true;
+        answerBytes = 0;
       } else if (event.type === "text_delta" || event.type === "reasoning_delta") answerBytes += Buffer.byteLength(event.text);
     },
   };

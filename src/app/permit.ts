@@ -15,6 +15,8 @@ export type AskApproval = (
 
 export interface PermitGate {
   check(name: string, input: Readonly<Record<string, unknown>>, entry: ToolEntry, signal: AbortSignal): Permit | Promise<Permit>;
+  /** A tool that the policy does not offer was called all the same: denied like any other. Answers with the reason. */
+  withhold(name: string): string;
   /** Calls denied since the last `reset`: a run that then cannot go on was stopped by policy (exit 3). */
   readonly denied: number;
   reset(): void;
@@ -41,6 +43,10 @@ export function createPermitGate(policy: ToolPolicy, approval: Approval, ask: As
     },
     reset() {
       denied = 0;
+    },
+    withhold(name) {
+      const permit = deny(name, "The policy of this run (authority, allowed and denied tools) leaves it out.");
+      return permit.allowed ? "" : permit.reason;
     },
     check(name, input, entry, signal) {
       const refusal = policy.refuses(name, input);

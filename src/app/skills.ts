@@ -133,5 +133,6 @@ export function withSkills(toolbox: Toolbox, skills: Skills): Toolbox {
       const entry = toolbox.find(name);
       return entry && name === "read_file_range" ? wrap(entry) : entry;
     },
+    withheld: (name) => toolbox.withheld(name),
   };
 }

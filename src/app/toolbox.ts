@@ -69,5 +69,9 @@ export function createToolbox(
       refresh();
       return byName.get(name);
     },
+    withheld(name) {
+      refresh();
+      return !byName.has(name) && [...builtins, ...outside()].some((entry) => entry.spec.name === name);
+    },
   };
 }

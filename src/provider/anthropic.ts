@@ -240,6 +240,9 @@ class MessagesDecoder implements Decoder {
     if (!isObject(usage)) return;
     const news = Object.entries(usage).filter(([, value]) => value !== null && value !== undefined);
     this.#usage = { ...this.#usage, ...Object.fromEntries(news) };
+    // At once: what a stream that breaks off has used is paid for as well.
+    const known = anthropicUsage(this.#usage);
+    if (Object.keys(known).length > 0) this.#into.usage(known);
   }
 
   #finish(): void {
@@ -256,12 +259,13 @@ class MessagesDecoder implements Decoder {
       } else {
         calls += 1;
         const streamed = block.parts.join("");
-        const args = streamed === "" && isObject(block.input) ? JSON.stringify(block.input) : streamed;
+        // Cut before its arguments began, a call has the empty object that every call begins with.
+        const input = object(block.input);
+        const cut = this.#stop === "max_tokens" && block === this.#blocks.at(-1) && Object.keys(input).length === 0;
+        const args = streamed === "" && isObject(block.input) && !cut ? JSON.stringify(input) : streamed;
         items.push({ kind: "call", id: this.#into.call(block.id, block.name, args) });
       }
     }
-    const usage = anthropicUsage(this.#usage);
-    if (Object.keys(usage).length > 0) this.#into.usage(usage);
     const said = STOPS[this.#stop ?? ""] ?? "end";
     const reason = said === "end" || said === "tool_calls" ? (calls > 0 ? "tool_calls" : "end") : said;
     this.#into.stop(reason, makeCarry(WIRE, this.#model, items));

@@ -33,6 +33,7 @@ function setUp(setup: Setup) {
       toolbox: fakeToolbox(setup.tools ?? []),
       tool: {} as Omit<ToolContext, "callId" | "signal">,
       permit: () => ({ allowed: true }),
+      withhold: (name) => `${name} is left out.`,
       redact: (text) => text.replaceAll("SECRET", "[redacted:test]"),
       redactArguments: (value) => value,
       touched: async () => "",

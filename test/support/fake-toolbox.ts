@@ -28,5 +28,9 @@ export function fakeToolbox(tools: readonly FakeTool[]): Toolbox {
       load: async () => tool,
     };
   });
-  return { specs: () => entries.map((entry) => entry.spec), find: (name) => entries.find((entry) => entry.spec.name === name) };
+  return {
+    specs: () => entries.map((entry) => entry.spec),
+    find: (name) => entries.find((entry) => entry.spec.name === name),
+    withheld: () => false,
+  };
 }
