@@ -127,7 +127,12 @@ function chatText(frame: Json): string | undefined {
   const said = [delta.content, delta.reasoning_content, delta.reasoning].map(filled).filter((part) => part !== undefined);
   const more = filled(delta.refusal) ?? (isObject(delta.function_call) || undefined) ?? list(delta.reasoning_details)[0];
   const alone = said.length === 1 && more === undefined && list(delta.tool_calls).length === 0 && !Array.isArray(delta.content);
-  return alone && frame.error === undefined && choice.error === undefined ? said[0] : undefined;
+  return alone && !saysError(frame) && !saysError(choice) ? said[0] : undefined;
+}
+
+/** Some servers send an empty member with every frame. */
+function saysError(part: Json): boolean {
+  return part.error !== undefined && part.error !== null && part.error !== false && part.error !== "";
 }
 
 class ChatDecoder implements Decoder {
@@ -163,11 +168,12 @@ class ChatDecoder implements Decoder {
     }
     const frame = parseJson(trimmed);
     if (!isObject(frame)) {
-      this.#into.fail(notJson(this.#host, data));
+      const detail = Array.isArray(frame) ? errorDetail(frame) : undefined;
+      this.#into.fail(detail ? failureOfFrame(this.#host, detail, Date.now()) : notJson(this.#host, data));
       return;
     }
     const choice = object(list(frame.choices)[0]);
-    const wrong = [frame, choice].find((part) => part.error !== undefined && part.error !== null);
+    const wrong = [frame, choice].find(saysError);
     if (wrong !== undefined) this.#fail(errorDetail(wrong));
     else this.#frame(frame, choice);
   }

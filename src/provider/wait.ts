@@ -13,10 +13,13 @@ const UNIT_MS: readonly (readonly [RegExp, number])[] = [
 ];
 
 const AMOUNT = "\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)(?![a-z])";
+/** What a server asks for: "timed out after 600 s" and "crashed after 3 s" ask for nothing. */
+const ASKED =
+  "\\b(?:try|retry|retrying|again|resets?|refresh(?:es)?|available|back|next)\\b[^.\\n]{0,40}?[\\s-](?:in|after)\\b:?";
 const sentence = once(
   () =>
     new RegExp(
-      `\\b(?:in|after|wait|retrydelay"?:?\\s*"?)\\s*((?:${AMOUNT}(?:\\s|,|and)*|${AMOUNT.replace("(?![a-z])", "")})+)`,
+      `(?:${ASKED}|\\bwait(?:\\s+(?:for|at least|about))*|retrydelay"?:?\\s*"?)\\s*((?:${AMOUNT}(?:\\s|,|and)*|${AMOUNT.replace("(?![a-z])", "")})+)`,
       "i",
     ),
 );

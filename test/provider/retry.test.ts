@@ -136,7 +136,15 @@ test("waits in headers and sentences", () => {
     ['{"retryDelay": "34s"}', 34_000],
     ["Your limit resets at 2026-11-30T13:00:00Z", 3_600_000],
     ["used 5 of 10 requests in total", undefined],
-    ["in 5 seconds-long chunks? no", 5_000],
+    ["in 5 seconds-long chunks? no", undefined],
+    ["upstream request timed out after 600 seconds", undefined],
+    ["Worker crashed after 3 s", undefined],
+    ["the request was cancelled in 20 ms", undefined],
+    ["Rate limit reached. Wait for 12 s.", 12_000],
+    ["please wait at least 3 minutes", 180_000],
+    ["Retry-After: 7s", 7_000],
+    ["quota will be available again in 2h", 7_200_000],
+    ["your limit refreshes in 4 days", 345_600_000],
     ["try again later", undefined],
   ];
   for (const [sentence, ms] of sentences) expect([sentence, waitInText(sentence, NOW)]).toEqual([sentence, ms]);
