@@ -6,10 +6,12 @@
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { commit, version } from "./app/version.ts";
+import { ignoresSignal } from "./base/ignored-signals.ts";
 import type { ProcessOwner } from "./base/process.ts";
 import { EXIT, type ExitCode, UserError } from "./base/user-error.ts";
 import { type Parsed, parseArgs } from "./cli/args.ts";
 import { readEnvironment } from "./config/env.ts";
+import { isTerminal } from "./ui/device.ts";
 import { type Output, openOutput } from "./ui/output.ts";
 import type { PrintFormat } from "./ui/print.ts";
 
@@ -23,6 +25,8 @@ function listenToSignals(processes: ProcessOwner, controller: AbortController): 
   // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
   process.on("SIGCHLD", () => {});
   for (const signal of SIGNALS) {
+    // `nohup thndrs -p …` is to outlive its terminal. At a terminal nobody asks for that.
+    if (signal === "SIGHUP" && !isTerminal(0) && ignoresSignal(signal)) continue;
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
       endNow(processes, signal);

@@ -122,7 +122,7 @@ function convert(flag: FlagSpec, raw: string): Value {
 }
 
 type Token =
-  | { readonly kind: "word"; readonly text: string }
+  | { readonly kind: "word"; readonly text: string /** Behind `--`. */; readonly literal?: true }
   | { readonly kind: "flag"; readonly flag: FlagSpec; readonly value?: string };
 
 const byName = (name: string): FlagSpec | undefined => FLAGS.find((flag) => flag.name === name || flag.aliases?.includes(name));
@@ -148,7 +148,7 @@ function tokenize(argv: readonly string[]): Token[] {
   for (let index = 0; index < argv.length; index++) {
     const text = argv[index] ?? "";
     if (text === "--") {
-      for (const rest of argv.slice(index + 1)) tokens.push({ kind: "word", text: rest });
+      for (const rest of argv.slice(index + 1)) tokens.push({ kind: "word", text: rest, literal: true });
       break;
     }
     if (!text.startsWith("-") || text === "-") {
@@ -229,6 +229,8 @@ function checkTogether(flags: Flags): void {
 }
 
 function run(words: readonly string[], flags: Flags): Parsed {
+  if (flags.stdin === "ignore" && words.includes("-"))
+    throw usage("- asks for stdin, and --stdin ignore leaves it alone: give one of them");
   return { command: "", words: words.filter((word) => word !== "-"), flags, dash: words.includes("-") };
 }
 
@@ -247,10 +249,12 @@ function resumeRun([id, ...prompt]: readonly string[], flags: Flags): Parsed {
  */
 export function parseArgs(argv: readonly string[]): Parsed {
   const tokens = tokenize(argv);
-  const words = tokens.flatMap((token) => (token.kind === "word" ? [token.text] : []));
+  const said = tokens.filter((token) => token.kind === "word");
+  const words = said.map((token) => token.text);
   const printing = tokens.some((token) => token.kind === "flag" && token.flag.name === "print");
-  const first = words[0];
-  const command = printing || first === undefined || argv.includes("--") ? undefined : findCommand(first);
+  const [first] = said;
+  // What stands behind `--` names no command; a command before it takes it as its own words.
+  const command = printing || first === undefined || first.literal ? undefined : findCommand(first.text);
   const rest = words.slice(1);
   if (command?.name === "sessions" && rest[0] === "resume") return resumeRun(rest.slice(1), collect(tokens, ""));
   const flags = collect(tokens, command?.name ?? "");

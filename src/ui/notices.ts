@@ -30,6 +30,12 @@ function shellEnd(effect: ShellExec): string {
   return effect.exitCode === 0 ? "ok" : `exit ${effect.exitCode}`;
 }
 
+/** A process that outlived its call: by itself, or because the run is over. */
+function backgroundEnd(effect: ShellExec): string {
+  const end = effect.processStatus === "cancelled" ? "ended with the run" : shellEnd(effect);
+  return `${effect.processId ?? "a background process"} (${effect.command.join(" ")}): ${end}, ${seconds(effect.elapsedMs)}`;
+}
+
 function seconds(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
@@ -52,7 +58,9 @@ export function createNotices(stream: OutputStream, verbosity: Verbosity): Notic
           started.set(event.callId, callSummary(event.name, event.arguments));
           break;
         case "effect":
-          if (event.effect.kind === "shell_exec") exits.set(event.callId, shellEnd(event.effect));
+          if (event.effect.kind !== "shell_exec") break;
+          if (started.has(event.callId)) exits.set(event.callId, shellEnd(event.effect));
+          else notices.note(backgroundEnd(event.effect));
           break;
         case "tool_finished": {
           const summary = started.get(event.callId) ?? event.name;
