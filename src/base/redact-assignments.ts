@@ -102,7 +102,8 @@ function namedValue(scan: Scan, start: number, end: number, word: string): Verdi
   if (word === "authorization") return authorizationValue(scan, separator.end);
   if (word === "cookie") return cookieValue(scan, name, separator.end, separator.kind);
   if (!isSecretName(name, word)) return undefined;
-  const value = valueAt(scan, separator.end);
+  const dotenv = isEnvironmentName(name) && separator.kind === "=" && !separator.spaced;
+  const value = valueAt(scan, separator.end, dotenv);
   if (value === undefined || value.to <= value.from) return undefined;
   const content = headOf(text, value.from, value.to);
   if (!isSecretValue(content, name, separator, value, text[value.to] ?? "")) return undefined;
@@ -158,8 +159,14 @@ function separatorAfter(text: string, nameEnd: number, isFlag: boolean): Separat
   return { kind: sign, spaced: spacedBefore || i > afterSign, end: i };
 }
 
-/** The value's extent: inside quotes to the closing quote of the same line, else to a delimiter. */
-function valueAt({ text, runs }: Scan, start: number): Value | undefined {
+/** The beginning of another setting: a quote that was closed only behind it was none. */
+const NEXT_SETTING = /\n\s*(?:export\s+)?[A-Za-z_]\w*=/;
+
+/**
+ * The value's extent: inside quotes to the closing quote of the same line, else to a delimiter. In a `.env` file (`dotenv`) a
+ * quoted value may take several lines; one that is never closed goes to the end of its line.
+ */
+function valueAt({ text, runs }: Scan, start: number, dotenv: boolean): Value | undefined {
   let i = start;
   const escaped = text[i] === "\\" && (text[i + 1] === '"' || text[i + 1] === "'");
   if (escaped) i++;
@@ -169,17 +176,24 @@ function valueAt({ text, runs }: Scan, start: number): Value | undefined {
   const limit = Math.min(text.length, from + VALUE_LIMIT);
   for (i = from; i < limit; i++) {
     const character = text[i];
-    if (character === "\n") return undefined;
+    if (character === "\n" && !dotenv) return undefined;
     if (escaped && character === "\\" && text[i + 1] === quote) return { from, to: i, quoted: true };
     if (!escaped && character === "\\") i++;
-    else if (!escaped && character === quote) return { from, to: i, quoted: true };
+    else if (!escaped && character === quote) {
+      const lines = text.slice(from, i);
+      if (!dotenv || !lines.includes("\n") || !NEXT_SETTING.test(lines)) return { from, to: i, quoted: true };
+      break;
+    }
   }
-  return i - from >= VALUE_LIMIT ? { from, to: i, quoted: true } : undefined;
+  if (dotenv && text.slice(from, i).includes("\n")) return { from, to: runs.end("line", from), quoted: true };
+  return i - from >= VALUE_LIMIT || dotenv ? { from, to: Math.min(i, text.length), quoted: true } : undefined;
 }
 
 function isSecretValue(content: string, name: string, separator: Separator, value: Value, after: string): boolean {
   if (content.startsWith("[redacted:") || isPlaceholder(content)) return false;
   const random = looksRandom(content);
+  // Several words are prose in a text or a schema; in a `.env` file they are a passphrase.
+  if (value.quoted && separator.kind === "=" && !separator.spaced && isEnvironmentName(name)) return content.length >= 4;
   if (value.quoted) return content.length >= 4 && !/^[\w-]*\s[\w\s-]*$/.test(content) && (random || !isWordyLabel(content));
   if (looksLikeCode(content, after)) return false;
   if (isEnvironmentName(name) && separator.kind === "=") return separator.spaced ? random : content.length >= 3;

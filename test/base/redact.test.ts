@@ -86,3 +86,17 @@ test("linear time on 10 MB of spaces after a name", () => {
   redact(`password${" ".repeat(10_000_000)}`);
   expect(performance.now() - start).toBeLessThan(8_000);
 });
+
+test("quoted values of a .env file: several words, several lines, a quote that is never closed", () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['DB_PASSWORD="correct horse battery staple"', 'DB_PASSWORD="[redacted:secret]"'],
+    ['export API_SECRET="abc 123 def 456"\nX=1', 'export API_SECRET="[redacted:secret]"\nX=1'],
+    ["MULTI_KEY='line1secretAA\nline2secretBB'\nNEXT=1", "MULTI_KEY='[redacted:secret]'\nNEXT=1"],
+    ["SECRET_KEY='line1secretAA", "SECRET_KEY='[redacted:secret]"],
+    ["A_SECRET='open value here\nB=it's\nC=2", "A_SECRET='[redacted:secret]\nB=it's\nC=2"],
+    ['PASSWORD="$PASS"', 'PASSWORD="$PASS"'],
+    ['API_KEY=""', 'API_KEY=""'],
+    ['{"password": "Enter your new password"}', '{"password": "Enter your new password"}'],
+  ];
+  for (const [text, expected] of cases) expect(redact(text)).toBe(expected);
+});
