@@ -101,3 +101,18 @@ test("the help text has every flag of a run, and each command its own", () => {
   expect(usageText("sessions")).toContain("--older-than");
   expect(usageText("sessions")).not.toContain("--record");
 });
+
+test("-- behind a command belongs to its words; before the first word it makes them a prompt", () => {
+  expect(parseArgs(["sessions", "search", "--", "--force"])).toMatchObject({ command: "sessions", words: ["search", "--force"] });
+  expect(parseArgs(["sessions", "rename", "latest", "--", "-x"])).toMatchObject({
+    command: "sessions",
+    words: ["rename", "latest", "-x"],
+  });
+  expect(parseArgs(["--", "sessions", "list"])).toMatchObject({ command: "", words: ["sessions", "list"] });
+  expect(parseArgs(["fix", "--", "--help"])).toMatchObject({ command: "", words: ["fix", "--help"] });
+  expect(parseArgs(["-p", "--", "sessions"])).toMatchObject({ command: "", words: ["sessions"] });
+});
+
+test("- and --stdin ignore contradict each other", () => {
+  expect(() => parseArgs(["-p", "x", "--stdin", "ignore", "-"])).toThrow("--stdin ignore");
+});
