@@ -394,3 +394,21 @@ test("responses: a failed response carries its class; a closing event alone is e
   const said = await faultOf("responses", { chunks: encode(whole) });
   expect([said.text, said.calls, said.stop]).toEqual(["hi", [{ id: "c1", name: "a", arguments: "{}" }], "tool_calls"]);
 });
+
+test("P09 an empty error member with every frame is none; an error in a list is one", async () => {
+  const chunk = (delta: object, error: unknown, finish: string | null = null) =>
+    `data: ${JSON.stringify({ error, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  for (const empty of ["", false, null]) {
+    const frames = [
+      chunk({ content: "one " }, empty),
+      chunk({ content: "two" }, empty),
+      chunk({}, empty, "stop"),
+      "data: [DONE]\n\n",
+    ];
+    const said = await faultOf("chat", { chunks: encode(frames.join("")) });
+    expect([said.text, said.failure]).toEqual(["one two", undefined]);
+  }
+  const listed = 'data: [{"error":{"message":"the model is overloaded","code":503,"status":"UNAVAILABLE"}}]\n\n';
+  const said = await faultOf("chat", { chunks: encode(listed) });
+  expect([said.failure?.class, said.failure?.message]).toEqual(["overloaded", expect.stringContaining("overloaded") as never]);
+});
