@@ -132,13 +132,12 @@ class Splitter implements BlockSplitter {
   #openFence(line: string, match: RegExpExecArray, blocks: Block[]): void {
     const nested = this.#lines.length > 0 && LIST.test(this.#lines[0] ?? "") && /^\s{2,}|^\s*(?:[-*+]|\d)/.test(line);
     const opens = nested || LIST.test(line);
-    this.#fence = { mark: match[2] ?? "```", info: (match[3] ?? "").trim(), nested: opens };
-    if (opens) {
-      this.#add(line, blocks);
-      return;
-    }
-    this.#flush(blocks);
+    const fence = { mark: match[2] ?? "```", info: (match[3] ?? "").trim(), nested: opens };
+    // What stands before it is no part of it: first that ends, then the fence begins.
+    if (!nested) this.#flush(blocks);
+    this.#fence = fence;
     this.#fenceHead = true;
+    if (opens) this.#add(line, blocks);
   }
 
   #inFence(line: string, blocks: Block[]): void {
