@@ -5,6 +5,7 @@
 import type { Frame } from "./frame.ts";
 import type { InputLayout } from "./input-layout.ts";
 import { fit } from "./style.ts";
+import { expandTabs } from "./tabs.ts";
 
 export type LiveView = {
   /** Sanitised, coloured rows; the newest last. */
@@ -32,13 +33,18 @@ function inputRows(view: LiveView, width: number, limit: number, layout: InputLa
   return { lines, row: place.row - start, column };
 }
 
+/** A row that is as wide as it is counted: a tab never is. */
+function row(line: string, width: number): string {
+  return fit(expandTabs(line), width);
+}
+
 /** Composes the frame for a terminal of this size. */
 export function composeFrame(view: LiveView, columns: number, rows: number, layout: InputLayout): Frame {
   const width = Math.max(2, columns - 1);
   const limit = Math.max(1, Math.min(MAX_ROWS, rows - 1));
-  const below = view.below.slice(0, Math.max(0, limit - 1)).map((line) => fit(line, width));
+  const below = view.below.slice(0, Math.max(0, limit - 1)).map((line) => row(line, width));
   const input = inputRows(view, width, Math.max(1, Math.min(MAX_INPUT_ROWS, limit - below.length)), layout);
   const room = Math.max(0, limit - below.length - input.lines.length);
-  const above = (room === 0 ? [] : view.above.slice(-room)).map((line) => fit(line, width));
+  const above = (room === 0 ? [] : view.above.slice(-room)).map((line) => row(line, width));
   return { lines: [...above, ...input.lines, ...below], row: above.length + input.row, column: input.column };
 }

@@ -1,9 +1,11 @@
 /**
- * Streamed Markdown cut into blocks that are complete: each can be rendered once and never again (repl.md, Streaming).
+ * Streamed Markdown cut into blocks that are complete: each can be rendered once and never again (repl.md, Streaming). Tabs
+ * become spaces on the way.
  * Linear in what arrives and bounded in what it keeps: a block that grows without end is cut at a line or a word.
  * Refuses: rendering, understanding more of Markdown than where a block ends.
  */
 import { FENCE, HEADING, LIST, MAX_BLOCK, MAX_FENCE_LINES, MAX_TABLE } from "./markdown-lines.ts";
+import { expandTabs } from "./tabs.ts";
 import { wholeBlock } from "./whole-blocks.ts";
 
 export type Block = {
@@ -39,6 +41,8 @@ function closesFence(trimmed: string, mark: string): boolean {
 
 class Splitter implements BlockSplitter {
   #line = "";
+  /** Columns of the line that were cut off before `#line`. */
+  #column = 0;
   #lines: string[] = [];
   #size = 0;
   #fence: Fence | undefined;
@@ -47,7 +51,8 @@ class Splitter implements BlockSplitter {
   /** A list after a blank line: the next line tells whether it goes on. */
   #undecided = false;
 
-  push(text: string): readonly Block[] {
+  push(piece: string): readonly Block[] {
+    const text = piece.includes("\t") ? expandTabs(piece, this.#column + Bun.stringWidth(this.#line)) : piece;
     const blocks: Block[] = [];
     let start = 0;
     let blank = text.indexOf("\n\n");
@@ -60,6 +65,7 @@ class Splitter implements BlockSplitter {
       }
       const line = this.#line + text.slice(start, at);
       this.#line = "";
+      this.#column = 0;
       this.#take(line, blocks);
       start = at + 1;
     }
@@ -83,6 +89,7 @@ class Splitter implements BlockSplitter {
     const blocks: Block[] = [];
     if (this.#line !== "") this.#take(this.#line, blocks);
     this.#line = "";
+    this.#column = 0;
     this.#flush(blocks, true);
     this.#fence = undefined;
     this.#continues = false;
@@ -191,6 +198,7 @@ class Splitter implements BlockSplitter {
       if (code >= 0xdc00 && code <= 0xdfff) at += 1;
       const part = this.#line.slice(0, at);
       this.#line = this.#line.slice(at);
+      this.#column += Bun.stringWidth(part);
       if (this.#fence && !this.#fence.nested) {
         this.#lines.push(part);
         this.#cutFence(blocks);

@@ -9,8 +9,8 @@ import { sanitize } from "./sanitize.ts";
 export type RenderStyle = { readonly color: boolean; readonly columns: number };
 
 const COLOUR = /\x1b\[[0-9;]*m/g;
-/** Anything but text and colours. */
-const FOREIGN = /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029]|\x1b(?!\[[0-9;]*m)/;
+/** Anything but text and colours; a tab only comes of `&Tab;`. */
+const FOREIGN = /[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029]|\x1b(?!\[[0-9;]*m)/;
 /** Numeric character references: the renderer would turn `&#27;` into a real ESC. */
 const REFERENCE = /&#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,8}));?/g;
 
@@ -52,20 +52,20 @@ function closed(text: string, style: RenderStyle): string {
 }
 
 function ansi(markdown: string, style: RenderStyle): string {
-  const rendered = Bun.markdown.ansi(withoutReferences(markdown), {
+  const rendered = Bun.markdown.ansi(markdown, {
     columns: Math.max(8, style.columns),
     colors: style.color,
     hyperlinks: false,
   });
-  return FOREIGN.test(rendered) ? rendered.split("\n").map(onlyColours).join("\n") : rendered;
+  return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 
 function sourceOf({ text, fence }: Block): string {
-  if (!fence) return text;
+  if (!fence) return withoutReferences(text);
   // Longer than any run of backticks inside.
   const runs = text.includes("```") ? [...text.matchAll(/`+/g)] : [];
   const mark = "`".repeat(runs.reduce((length, run) => Math.max(length, run[0].length), 2) + 1);
-  return `${mark}${fence.info.replaceAll("`", "")}\n${text}\n${mark}`;
+  return `${mark}${withoutReferences(fence.info).replaceAll("`", "")}\n${text}\n${mark}`;
 }
 
 /** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */

@@ -9,6 +9,7 @@ import { renderRunningTool, renderTool, type ToolView } from "./render-tool.ts";
 import { sanitize, visible } from "./sanitize.ts";
 import { createStreamSanitizer, type StreamSanitizer } from "./sanitize-stream.ts";
 import { fit, type Style, shortTime, wrap } from "./style.ts";
+import { expandTabs } from "./tabs.ts";
 
 export type TranscriptOptions = {
   readonly style: Style;
@@ -152,7 +153,7 @@ class EventTranscript implements Transcript {
 
   prompt(text: string, note?: string): void {
     const { style } = this.#options;
-    const clean = sanitize(text);
+    const clean = expandTabs(sanitize(text));
     const lines = clean.split("\n");
     const shown = lines.slice(0, MAX_PROMPT_LINES).flatMap((line) => wrap(fitLong(line), this.#columns - 2));
     const cut = shown.slice(0, MAX_PROMPT_LINES);
@@ -167,7 +168,7 @@ class EventTranscript implements Transcript {
   }
 
   say(lines: readonly string[]): void {
-    this.#settle(lines.flatMap((line) => wrap(line, this.#columns)));
+    this.#settle(lines.flatMap((line) => wrap(expandTabs(line), this.#columns)));
   }
 
   error(message: string): void {

@@ -179,6 +179,51 @@ test("L05 a terminal that gets lower and higher again shows one input and one st
   }
 });
 
+const TABS = Array.from({ length: 12 }, (_, index) => `v${index}`).join("\t");
+
+test.each([
+  ["a fence", "```\n", (line: string) => `${line}\n`, "```\n"],
+  ["a list", "", (line: string) => `- ${line}\n`, "\n"],
+  ["a list's fence", "-\tcode:\n\t```\n", (line: string) => `\t${line}\n`, "\t```\n\n"],
+  ["indented code", "", (line: string) => `\t${line}\n`, "\n"],
+  ["a quote", "", (line: string) => `> ${line}\n`, "\n"],
+  ["references", "", (line: string) => `- ${line.replaceAll("\t", "&Tab;&#9;")}\n`, "\n"],
+])("tabs leave no ghost rows while they stream: %s", async (_what, before, lineOf, after) => {
+  const screen = new Screen(60, 24);
+  const ticking = manualClock();
+  const transcript = createTranscript({
+    style: createStyle(true),
+    color: true,
+    columns: () => 60,
+    settle: (text) => live.settle(text),
+    now: ticking.now,
+  });
+  const live = createLiveTerminal({
+    stream: streamOf(screen),
+    view: () => ({
+      above: [...transcript.moving("*", 8), "queued\tinput"],
+      input: { prompt: "> ", text: "a\tb", cursor: 3 },
+      below: ["status\t".repeat(7)],
+    }),
+    layout: createInputLayout(segmenter),
+    reflows: false,
+    ...(ticking.clock && { clock: ticking.clock }),
+  });
+  transcript.prompt(`P0\t${TABS}\tP1`);
+  const lines = Array.from({ length: 6 }, (_, index) => lineOf(`L${index}\t${TABS}\tE${index}`));
+  for (const text of [before, ...lines, after, "Done.\n\n"].flatMap((part) => [part.slice(0, 9), part.slice(9)])) {
+    transcript.event({ type: "text_delta", turnId: "turn-1", text });
+    live.refresh();
+    await ticking.run(40);
+    for (const row of transcript.moving("*", 8)) expect(row).not.toContain("\t");
+  }
+  const rows = screen.everything();
+  for (const word of ["P0", "P1", ...[0, 1, 2, 3, 4, 5].flatMap((index) => [`L${index}`, `E${index}`])]) {
+    expect([word, rows.split(new RegExp(`${word}\\b`)).length - 1]).toEqual([word, 1]);
+  }
+  expect(rows.split("queued").length - 1).toBe(1);
+});
+
 test("on a plain terminal nothing is written while it is lent; what settled meanwhile comes afterwards", async () => {
   let written = "";
   const stream: OutputStream = {

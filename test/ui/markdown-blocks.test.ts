@@ -137,6 +137,12 @@ test("T01 escapes written as character references stay text", () => {
   }
 });
 
+test("references are text in a fence, and none becomes a tab elsewhere", () => {
+  const style = { color: false, columns: 40 };
+  expect(linesOf(split("```html\n&#13;&#27;&Tab;\n```\n"), style)[1]).toBe("| &#13;&#27;&Tab;");
+  expect(linesOf(split("a&Tab;b&#9;c"), style)).toEqual(["a b c"]);
+});
+
 test("T01 random bytes in random pieces: no control byte but our own colours ever comes out", () => {
   let seed = 3;
   const random = (limit: number): number => {
