@@ -12,6 +12,7 @@ import { allow, allowListPath } from "../context/allow.ts";
 import { type ContextEngine, type Delivery, openContext, type TemplateFacts } from "../context/engine.ts";
 import { loadFile } from "../context/load.ts";
 import { scanText } from "../context/scan.ts";
+import { namedParts } from "../context/transclude.ts";
 import type { Diagnostic, SourceInfo } from "../types/event.ts";
 import { sanitize, visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
@@ -151,7 +152,7 @@ function jsonReport(report: Report): string {
   );
 }
 
-/** `context allow PATH`: lifts the scan's block for the file's present content (C12). */
+/** `context allow PATH`: lifts the scan's block for the file's present content, and for what it transcludes (C12). */
 async function allowFile(context: CommandContext, words: readonly string[]): Promise<ExitCode> {
   const [typed, ...more] = words;
   if (typed === undefined || more.length > 0) throw new UserError("Usage: thndrs context allow PATH (one file).");
@@ -166,13 +167,16 @@ async function allowFile(context: CommandContext, words: readonly string[]): Pro
   }
   // The engine knows a file by the real path of its directory; so does the list.
   const directory = await realpath(dirname(file.path));
-  const written = await allow(home, { path: join(directory, basename(file.path)), hash: file.contentHash });
-  if (!written.ok)
-    throw new UserError(`The allow-list ${allowListPath(home)} could not be written: ${written.message}`, EXIT.failed);
-  const { stdout } = context.output;
-  const findings = scanText(file.text).findings.filter((finding) => !finding.inCode);
-  for (const finding of findings) stdout.line(visible(`${file.path}:${finding.line}: ${finding.kind}`));
-  stdout.line(visible(`Allowed ${file.path} as it is now (${file.contentHash}); any change puts the scan back.`));
+  const whole = { path: join(directory, basename(file.path)), hash: file.contentHash, text: file.text };
+  for (const { path, hash, text } of [whole, ...namedParts(whole.path, file.text)]) {
+    const written = await allow(home, { path, hash });
+    if (!written.ok)
+      throw new UserError(`The allow-list ${allowListPath(home)} could not be written: ${written.message}`, EXIT.failed);
+    const { stdout } = context.output;
+    const findings = scanText(text).findings.filter((finding) => !finding.inCode);
+    for (const finding of findings) stdout.line(visible(`${path}:${finding.line}: ${finding.kind}`));
+    stdout.line(visible(`Allowed ${path} as it is now (${hash}); any change puts the scan back.`));
+  }
   return EXIT.ok;
 }
 

@@ -14,6 +14,7 @@ import { loadFile } from "./load.ts";
 import { isInside } from "./places.ts";
 import type { OnDisk } from "./prepare.ts";
 import { chainReason, type Resolved, type Resolver } from "./resolve.ts";
+import { mayLead } from "./secret-files.ts";
 
 /** What a comparison found: files to send, and elements that carry no text. */
 export type Changes = { readonly wanted: Wanted[]; readonly notes: Piece[] };
@@ -113,7 +114,7 @@ export class ChangeFinder {
   }
 
   async #goneOrUnreadable(entry: Entry): Promise<Piece[]> {
-    const file = await loadFile(entry.path, (real) => isInside(entry.confine, real));
+    const file = await loadFile(entry.path, (real) => mayLead(entry.confine, real));
     if (file.kind === "refused") {
       if (!entry.reason.startsWith("kept")) {
         entry.reason = `kept as last read: ${file.message}`;
@@ -148,7 +149,7 @@ export class ChangeFinder {
     for (const entry of this.#ledger.claimed()) {
       // Pinned files: pinned.ts.
       if (chain.has(entry.path) || entry.claim === undefined || entry.origin === "pin") continue;
-      const file = await loadFile(entry.path, (real) => isInside(entry.confine, real));
+      const file = await loadFile(entry.path, (real) => mayLead(entry.confine, real));
       if (file.kind === "text" || file.kind === "large") {
         if (entry.origin !== "link" && (await this.#superseded(entry, wanted, notes))) continue;
         if (entry.reason.startsWith("kept")) entry.reason = "readable again";
@@ -195,7 +196,7 @@ export class ChangeFinder {
     for (const entry of held) {
       const text = entry.lastText;
       if (text === undefined || entry.stamp === undefined) continue;
-      const now = await loadFile(entry.path, (real) => isInside(entry.confine, real));
+      const now = await loadFile(entry.path, (real) => mayLead(entry.confine, real));
       if (now.kind !== "refused") continue;
       const { path, stamp, contentHash, byteCount } = entry;
       const file: OnDisk = { kind: "text", path, identity: "", stamp, contentHash, byteCount, uid: 0, mode: 0, text };
@@ -234,7 +235,7 @@ export class ChangeFinder {
     const name = basename(path).toLowerCase();
     // Links and pinned files come by their own ways.
     if (!settings.filenames.some((known) => known.toLowerCase() === name)) return { wanted: [], notes: [] };
-    const file: OnDisk | { kind: string } = await loadFile(path, (real) => isInside(root, real));
+    const file: OnDisk | { kind: string } = await loadFile(path, (real) => mayLead(root, real));
     if (!isOnDisk(file)) {
       this.tell("removed", { path }, " since the recorded run");
       const info = {

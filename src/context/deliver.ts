@@ -9,8 +9,8 @@ import { entryFor } from "./identity.ts";
 import { type Entry, infoOf, type Ledger, release } from "./ledger.ts";
 import { findLinks, resolveLink } from "./links.ts";
 import { loadFile } from "./load.ts";
-import { isInside } from "./places.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
+import { mayLead } from "./secret-files.ts";
 
 const MAX_LINK_DEPTH = 5;
 
@@ -153,7 +153,7 @@ export class Deliverer {
   }
 
   async #follow(from: Wanted, path: string, saying: string, cwd: string, seen: Set<string>, depth: number): Promise<Item[]> {
-    const file = await loadFile(path, (real) => isInside(from.entry.confine, real));
+    const file = await loadFile(path, (real) => mayLead(from.entry.confine, real));
     if (file.kind === "refused") {
       this.#preparer.tell(
         { severity: "warning", code: "context_link_refused", path, message: `${saying}: not followed: ${file.message}` },

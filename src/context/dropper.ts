@@ -13,6 +13,7 @@ import { loadFile } from "./load.ts";
 import type { Places } from "./nested.ts";
 import { absoluteCandidates, isInside } from "./places.ts";
 import type { Resolver } from "./resolve.ts";
+import { mayLead } from "./secret-files.ts";
 
 /** Where it is really: the file may be gone, its directory seldom is. */
 async function real(path: string): Promise<string> {
@@ -40,7 +41,7 @@ export class Dropper {
     if (!entry) return { ok: false, message: `${typed} is no instruction file or pinned file of this context.` };
     if (entry.contentHash === "")
       return { ok: false, message: `${entry.path} is not in the context: ${entry.reason || "nothing of it was read"}.` };
-    const now = await loadFile(entry.path, (target) => isInside(entry.confine, target));
+    const now = await loadFile(entry.path, (target) => mayLead(entry.confine, target));
     const there = now.kind === "text" || now.kind === "large";
     if (there && !entry.claim) describe(entry, now);
     const contentHash = there ? now.contentHash : entry.contentHash;

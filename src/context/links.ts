@@ -4,8 +4,8 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import { realpath } from "../base/async-fs.ts";
 import { isInside } from "./places.ts";
 import { blankRegions, findRegions } from "./regions.ts";
+import { isSecretFile, TEXT_FILE } from "./secret-files.ts";
 
-const TEXT_FILE = /\.(?:md|markdown|mdx|mdc|mdown|txt|text|rst|adoc|asciidoc)$/i;
 const LINK = /(^|[\s(])@((?:\\ |[^\s()<>"'`*|,;\u0000])+)/gm;
 /** More links than this in one file is a mistake or an attack. */
 const MAX_LINKS = 200;
@@ -66,6 +66,7 @@ export async function resolveLink(target: string, from: string, confine: string)
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) return TEXT_FILE.test(target) ? { kind: "missing" } : { kind: "none" };
   if (!isInside(confine, real)) return { kind: "refused", message: "its real path lies outside the project" };
+  if (TEXT_FILE.test(target) && isSecretFile(confine, real)) return { kind: "refused", message: "it may hold secrets" };
   if (!TEXT_FILE.test(real))
     return TEXT_FILE.test(target) ? { kind: "refused", message: "it is not a Markdown or text file" } : { kind: "none" };
   return { kind: "file", path: real };

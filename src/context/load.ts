@@ -7,6 +7,7 @@ import { basename, dirname, join } from "node:path";
 import { type FileHandle, lstat, open, readdir, realpath, stat } from "../base/async-fs.ts";
 import { contentHash } from "../base/hash.ts";
 import { isInside } from "./places.ts";
+import { isSecretFile, mayLead } from "./secret-files.ts";
 
 /** A file over this is named, not sent (C6). */
 const MAX_BYTES = 1024 * 1024;
@@ -36,8 +37,8 @@ export type Loaded =
   /** `message` is a sentence for a person, without the path. */
   | { readonly kind: "refused"; readonly message: string };
 
-/** Says whether a link may lead to this real path. */
-export type Confine = (real: string) => boolean;
+/** Says whether a link may lead to this real path: `false` where it leads outside, a sentence for any other reason. */
+export type Confine = (real: string) => boolean | string;
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -140,7 +141,8 @@ export async function loadFile(path: string, confine: Confine): Promise<Loaded> 
     let info = lstatSync(path);
     if (info.isSymbolicLink()) {
       real = await realpath(path);
-      if (!confine(real)) return { kind: "refused", message: "it is a link that leads outside" };
+      const leads = confine(real);
+      if (leads !== true) return { kind: "refused", message: leads || "it is a link that leads outside" };
       info = lstatSync(real);
     }
     if (!info.isFile()) {
@@ -188,8 +190,10 @@ export async function findInDirectory(
 ): Promise<Found> {
   const names = matchNames(entries ?? (await readdir(directory).catch(() => [])), filenames);
   const refused: { path: string; message: string }[] = [];
-  const confine = (real: string): boolean =>
-    isInside(root, real) || (dirname(real) === directory && matchNames([basename(real)], filenames).length > 0);
+  const confine: Confine = (real) => {
+    const named = matchNames([basename(real)], filenames).length > 0;
+    return (named && (isInside(root, real) ? !isSecretFile(root, real) : dirname(real) === directory)) || mayLead(root, real);
+  };
   for (const name of names) {
     const path = join(directory, name);
     const loaded = await loadFile(path, confine);

@@ -15,6 +15,7 @@ import { type Entry, infoOf, type Ledger, release } from "./ledger.ts";
 import { loadFile } from "./load.ts";
 import { isInside, scopeOf } from "./places.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
+import { isSecretFile } from "./secret-files.ts";
 
 export type PinnedText = { readonly wanted: Wanted[] /** Files that are gone. */; readonly notes: Piece[] };
 
@@ -42,12 +43,11 @@ export class PinnedFiles {
     const found: PinnedText = { wanted: [], notes: [] };
     for (const path of paths) {
       const real = await realpath(path).catch(() => path);
-      const file = isInside(this.#options.root, real)
-        ? await loadFile(real, (target) => isInside(this.#options.root, target))
-        : ({ kind: "refused", message: "it is a link that leads outside" } as const);
+      const leads = this.#leads(path, real);
+      const file = leads === undefined ? await loadFile(real, () => false) : ({ kind: "refused", message: leads } as const);
       if (file.kind === "text" || file.kind === "large") await this.#there(file, found);
       // Where a link leads out, what it leads to is not named either.
-      else if (file.kind === "refused") this.#refused(isInside(this.#options.root, real) ? real : path, file.message);
+      else if (file.kind === "refused") this.#refused(leads === undefined ? real : path, file.message);
       else this.#gone(real, file.kind === "empty" ? "it is empty now" : "it is gone from disk", found);
     }
     return found;
@@ -57,6 +57,13 @@ export class PinnedFiles {
   forget(path: string): void {
     const entry = this.#ledger.get(path);
     if (entry?.origin === "pin" && entry.claim === undefined) this.#ledger.delete(path);
+  }
+
+  /** Why a pinned path is not followed. Who pins `.env` means it; who pins a link does not see that it leads there. */
+  #leads(path: string, real: string): string | undefined {
+    const { root } = this.#options;
+    if (!isInside(root, real)) return "it is a link that leads outside";
+    return real !== path && isSecretFile(root, real) ? "it is a link to a file that may hold secrets" : undefined;
   }
 
   #place(path: string) {

@@ -2,8 +2,6 @@
  * From a file on disk to the text a model may see (C6, C8, C12): template, scan, cap, with the diagnostics of each.
  * Refuses: the ledger, the total cap, links.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
 import type { Diagnostic } from "../types/event.ts";
 import { isAllowed, readAllowed } from "./allow.ts";
 import { capText } from "./caps.ts";
@@ -13,6 +11,7 @@ import { isInside } from "./places.ts";
 import { type Finding, type Scan, scanText } from "./scan.ts";
 import type { ScanKind } from "./scan-rules.ts";
 import { renderTemplate, templateBody } from "./template.ts";
+import { type Part, transclude } from "./transclude.ts";
 
 export type OnDisk = Extract<Loaded, { kind: "text" | "large" }>;
 
@@ -22,7 +21,8 @@ export type Prepared =
   | { readonly kind: "path"; readonly note: string }
   | { readonly kind: "blocked"; readonly reason: string };
 
-const MAX_TRANSCLUDED_BYTES = 64 * 1024;
+/** What a template became, and the files whose text went into it. */
+type Rendered = { readonly text: string; readonly parts: readonly Part[] };
 
 const KINDS: Readonly<Record<ScanKind, string>> = {
   override_instructions: "tells the model to drop its instructions",
@@ -33,33 +33,6 @@ const KINDS: Readonly<Record<ScanKind, string>> = {
   credential_upload: "sends a credential with curl or wget",
   credential_files: "prints a credential file",
 };
-
-/** A file of the calling file's directory subtree, for `transclude()`; throws a sentence otherwise. Never blocks. */
-function transclude(caller: string, path: string): string {
-  const directory = dirname(caller);
-  const target = resolve(directory, path);
-  if (!isInside(directory, target)) throw new Error(`transclude("${path}") leads out of the file's directory`);
-  let real: string;
-  try {
-    real = realpathSync(target);
-  } catch {
-    throw new Error(`transclude("${path}"): there is no such file`);
-  }
-  if (!isInside(directory, real)) throw new Error(`transclude("${path}") leads out of the file's directory`);
-  if (!statSync(real).isFile()) throw new Error(`transclude("${path}"): it is not a regular file`);
-  const fd = openSync(real, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-  try {
-    const size = fstatSync(fd).size;
-    if (size > MAX_TRANSCLUDED_BYTES) throw new Error(`transclude("${path}"): it is larger than 64 KiB`);
-    const bytes = new Uint8Array(size);
-    const filled = readSync(fd, bytes, 0, size, 0);
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, filled)).replaceAll("\r\n", "\n");
-  } catch (error) {
-    throw error instanceof TypeError ? new Error(`transclude("${path}"): it is not valid UTF-8`) : error;
-  } finally {
-    closeSync(fd);
-  }
-}
 
 export class Preparer {
   readonly #options: ContextOptions;
@@ -89,7 +62,7 @@ export class Preparer {
     const rendered = plain ? undefined : await this.#render(file, cwd);
     const scanned = this.#options.settings.scan === "off" ? undefined : await this.#scan(file, rendered);
     if (scanned?.blocked !== undefined) return { kind: "blocked", reason: scanned.blocked };
-    const full = scanned?.text ?? rendered ?? file.text;
+    const full = scanned?.text ?? rendered?.text ?? file.text;
     return { kind: "text", full, ...this.#cap(file, full, cap) };
   }
 
@@ -97,8 +70,8 @@ export class Preparer {
   async wouldBlock(file: OnDisk): Promise<string | undefined> {
     if (file.kind === "large" || this.#options.settings.scan !== "block") return undefined;
     const finding = scanText(file.text).findings.find((found) => !found.inCode);
-    if (!finding || (await this.#lifted(file))) return undefined;
-    return this.#block(file, finding);
+    const held = finding && (await this.#notAllowed(file, []));
+    return finding && held ? this.#block(file, finding, held) : undefined;
   }
 
   #cap(file: OnDisk, full: string, cap: number): { readonly body: string; readonly truncated: boolean } {
@@ -114,13 +87,18 @@ export class Preparer {
   }
 
   /** The rendered text of a file that opted in; its marked source where rendering fails; undefined for any other file. */
-  async #render(file: OnDisk & { kind: "text" }, cwd: string): Promise<string | undefined> {
+  async #render(file: OnDisk & { kind: "text" }, cwd: string): Promise<Rendered | undefined> {
     const template = templateBody(file.text);
     if (!template) return undefined;
     const { root, facts } = this.#options;
-    const read = (path: string) => transclude(file.path, path);
+    const parts = new Map<string, Part>();
+    const read = (path: string): string => {
+      const part = transclude(file.path, path);
+      parts.set(`${part.path}\0${part.hash}`, { path: part.path, hash: part.hash });
+      return part.text;
+    };
     const rendered = await renderTemplate({ template, facts: facts(), root, cwd, transclude: read });
-    if (rendered.ok) return rendered.text;
+    if (rendered.ok) return { text: rendered.text, parts: [...parts.values()] };
     const { line, message } = rendered;
     this.tell(
       {
@@ -132,42 +110,48 @@ export class Preparer {
       },
       file.contentHash,
     );
-    return `[This template could not be rendered (line ${line}); its source follows.]\n${template.body}`;
+    const marked = `[This template could not be rendered (line ${line}); its source follows.]\n${template.body}`;
+    return { text: marked, parts: [] };
   }
 
   /** Scans what the file says and, for a template, what it became. */
   async #scan(
     file: OnDisk & { kind: "text" },
-    rendered: string | undefined,
+    rendered: Rendered | undefined,
   ): Promise<{ readonly text: string; readonly blocked?: string }> {
     const raw = scanText(file.text);
-    const scan = rendered === undefined ? raw : scanText(rendered);
+    const scan = rendered === undefined ? raw : scanText(rendered.text);
     this.#tellInvisible(file, raw.invisible.count > 0 ? raw : scan);
     const findings = rendered === undefined ? raw.findings : [...raw.findings, ...scan.findings];
     const severe = findings.find((found) => !found.inCode);
-    if (severe && this.#options.settings.scan === "block" && !(await this.#lifted(file))) {
-      return { text: "", blocked: this.#block(file, severe) };
-    }
+    const blocks = severe !== undefined && this.#options.settings.scan === "block";
+    const held = blocks ? await this.#notAllowed(file, rendered?.parts ?? []) : undefined;
+    if (severe && held) return { text: "", blocked: this.#block(file, severe, held) };
     for (const finding of findings) this.#warn(file, finding);
     return { text: scan.text };
   }
 
-  async #lifted(file: OnDisk): Promise<boolean> {
-    return isAllowed(await readAllowed(this.#options.configHome), file.path, file.contentHash);
+  /** C12: the allow-list lifts a block for the content that was read: that of the file, and of every file it transcludes. */
+  async #notAllowed(file: OnDisk, parts: readonly Part[]): Promise<Part | undefined> {
+    const list = await readAllowed(this.#options.configHome);
+    const whole = [{ path: file.path, hash: file.contentHash }, ...parts];
+    return whole.find(({ path, hash }) => !isAllowed(list, path, hash));
   }
 
-  #block(file: OnDisk, finding: Finding): string {
+  /** `held`: what of it is not allowed. */
+  #block(file: OnDisk, finding: Finding, held: Part): string {
     const { kind, line } = finding;
     const reason = `line ${line} ${KINDS[kind]} (${kind})`;
+    const part = held.path === file.path ? "" : ` with the text of ${held.path}`;
     this.tell(
       {
         severity: "warning",
         code: "context_blocked",
         path: file.path,
         line,
-        message: `${file.path}:${line}: not loaded: it ${KINDS[kind]} (${kind}). Read it; "thndrs context allow ${file.path}" lifts the block for this content.`,
+        message: `${file.path}:${line}: not loaded: it ${KINDS[kind]} (${kind})${part}. Read it; "thndrs context allow ${held.path}" lifts the block for this content.`,
       },
-      file.contentHash,
+      `${file.contentHash}\0${held.path}\0${held.hash}`,
     );
     return reason;
   }
