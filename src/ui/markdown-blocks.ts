@@ -4,7 +4,18 @@
  * Linear in what arrives and bounded in what it keeps: a block that grows without end is cut at a line or a word.
  * Refuses: rendering, understanding more of Markdown than where a block ends.
  */
-import { FENCE, HEADING, LIST, MAX_BLOCK, MAX_FENCE_LINES, MAX_TABLE } from "./markdown-lines.ts";
+import { closesFence, type Fence, indentOf, insideFence, insideItem, openedFence, opensFence } from "./markdown-fences.ts";
+import {
+  goesOnAfterBlank,
+  HEADING,
+  isBlank,
+  isList,
+  LIST,
+  LIST_BELOW,
+  MAX_BLOCK,
+  MAX_FENCE_LINES,
+  MAX_TABLE,
+} from "./markdown-lines.ts";
 import { expandTabs } from "./tabs.ts";
 import { wholeBlock } from "./whole-blocks.ts";
 
@@ -24,32 +35,17 @@ export interface BlockSplitter {
   open(): Block | undefined;
 }
 
-type Fence = { readonly mark: string; readonly info: string; readonly nested: boolean };
-
-/** Most lines are none of these: looked at before a regular expression is. */
-function mayFence(line: string): boolean {
-  return line.includes("```") || line.includes("~~~");
-}
-
-function isBlank(line: string): boolean {
-  return line === "" || (line.charCodeAt(0) <= 0x20 && line.trim() === "");
-}
-
-function closesFence(trimmed: string, mark: string): boolean {
-  return trimmed.startsWith(mark) && trimmed.replaceAll(mark[0] ?? "`", "") === "";
-}
-
 class Splitter implements BlockSplitter {
   #line = "";
-  /** Columns of the line that were cut off before `#line`. */
+  /** Columns of the line that were cut off before `#line`: it is the rest of a line, whatever it begins with. */
   #column = 0;
   #lines: string[] = [];
   #size = 0;
   #fence: Fence | undefined;
   #fenceHead = true;
   #continues = false;
-  /** A list after a blank line: the next line tells whether it goes on. */
-  #undecided = false;
+  /** A block after a blank line that may go on: what the next line looks like if it does. */
+  #undecided: RegExp | undefined;
 
   push(piece: string): readonly Block[] {
     const text = piece.includes("\t") ? expandTabs(piece, this.#column + Bun.stringWidth(this.#line)) : piece;
@@ -63,10 +59,8 @@ class Splitter implements BlockSplitter {
         start = behind;
         continue;
       }
-      const line = this.#line + text.slice(start, at);
-      this.#line = "";
-      this.#column = 0;
-      this.#take(line, blocks);
+      this.#line += text.slice(start, at);
+      this.#endLine(blocks);
       start = at + 1;
     }
     this.#line += text.slice(start);
@@ -77,22 +71,22 @@ class Splitter implements BlockSplitter {
   /** A block that is complete in `text` is taken at once. Answers where the next line begins; undefined where there is none. */
   #whole(text: string, start: number, blank: number, blocks: Block[]): number | undefined {
     if (this.#lines.length > 0 || this.#line !== "" || this.#fence !== undefined || this.#undecided) return undefined;
+    if (this.#column > 0) return undefined;
     const whole = wholeBlock(text, start, blank);
     if (whole === undefined) return undefined;
     const { text: own, fence } = whole;
     blocks.push(fence ? { text: own, continues: false, fence } : { text: own, continues: this.#continues });
-    this.#continues = whole.cut;
+    this.#continues = whole.continued;
     return whole.next;
   }
 
   end(): readonly Block[] {
     const blocks: Block[] = [];
-    if (this.#line !== "") this.#take(this.#line, blocks);
-    this.#line = "";
-    this.#column = 0;
+    if (this.#line !== "") this.#endLine(blocks);
     this.#flush(blocks, true);
     this.#fence = undefined;
     this.#continues = false;
+    this.#column = 0;
     return blocks;
   }
 
@@ -102,18 +96,29 @@ class Splitter implements BlockSplitter {
     return this.#block(lines, false);
   }
 
+  #endLine(blocks: Block[]): void {
+    if (this.#line.length > MAX_BLOCK) this.#cutLine(blocks);
+    const line = this.#line;
+    const isRest = this.#column > 0;
+    this.#line = "";
+    this.#column = 0;
+    if (!isRest) this.#take(line, blocks);
+    else if (this.#fence && !this.#fence.nested) this.#addCode(line, blocks);
+    else if (line !== "") this.#add(line, blocks);
+  }
+
   #take(line: string, blocks: Block[]): void {
     if (this.#fence) {
-      this.#inFence(line, blocks);
+      this.#inFence(line, this.#fence, blocks);
       return;
     }
     if (this.#undecided) {
-      this.#undecided = false;
-      if (!/^\s{2,}\S/.test(line) && !LIST.test(line) && line.trim() !== "") this.#flush(blocks);
+      const goesOn = this.#undecided.test(line);
+      this.#undecided = undefined;
+      if (!goesOn) this.#flush(blocks);
     }
-    const fence = mayFence(line) ? FENCE.exec(line) : null;
-    if (fence) {
-      this.#openFence(line, fence, blocks);
+    if (opensFence(line)) {
+      this.#openFence(line, blocks);
       return;
     }
     if (isBlank(line)) {
@@ -121,39 +126,51 @@ class Splitter implements BlockSplitter {
         this.#continues = false;
         return;
       }
-      if (LIST.test(this.#lines[0] ?? "")) {
+      const goesOn = goesOnAfterBlank(this.#lines[0] ?? "");
+      if (goesOn) {
         this.#add(line, blocks);
-        this.#undecided = true;
+        this.#undecided = goesOn;
       } else this.#flush(blocks);
       return;
     }
-    if (line.includes("#") && HEADING.test(line)) {
+    if (line.includes("#") && HEADING.test(line) && !(this.#inList() && indentOf(line) >= 2)) {
       this.#flush(blocks);
       this.#lines.push(line);
       this.#flush(blocks);
       return;
     }
+    if (this.#lines.length > 0 && LIST_BELOW.test(line)) this.#beginList(blocks);
     this.#add(line, blocks);
   }
 
-  #openFence(line: string, match: RegExpExecArray, blocks: Block[]): void {
-    const nested = this.#lines.length > 0 && LIST.test(this.#lines[0] ?? "") && /^\s{2,}|^\s*(?:[-*+]|\d)/.test(line);
-    const opens = nested || LIST.test(line);
-    const fence = { mark: match[2] ?? "```", info: (match[3] ?? "").trim(), nested: opens };
-    // What stands before it is no part of it: first that ends, then the fence begins.
-    if (!nested) this.#flush(blocks);
-    this.#fence = fence;
-    this.#fenceHead = true;
-    if (opens) this.#add(line, blocks);
+  #inList(): boolean {
+    return isList(this.#lines[0] ?? "");
   }
 
-  #inFence(line: string, blocks: Block[]): void {
-    const fence = this.#fence;
-    if (!fence) return;
-    const closes = line.includes(fence.mark) && closesFence(line.trim(), fence.mark);
+  /** A list is a block of its own also right below a paragraph, where it stands without a blank line. */
+  #beginList(blocks: Block[]): void {
+    if (this.#lines.length === 0 || this.#inList()) return;
+    this.#flush(blocks);
+    this.#continues = true;
+  }
+
+  #openFence(line: string, blocks: Block[]): void {
+    const item = LIST.test(line);
+    const nested = item || (this.#inList() && indentOf(line) >= 2);
+    // What stands before it is no part of it: first that ends, then the fence begins.
+    if (item) this.#beginList(blocks);
+    else if (!nested) this.#flush(blocks);
+    const fence = openedFence(line, nested && !item ? this.#lines : undefined, nested);
+    this.#fence = fence;
+    this.#fenceHead = true;
+    if (nested) this.#add(line.slice(fence.excess), blocks);
+  }
+
+  #inFence(line: string, fence: Fence, blocks: Block[]): void {
+    const closes = closesFence(line, fence);
     if (fence.nested) {
       if (closes) this.#fence = undefined;
-      this.#add(line, blocks);
+      this.#add(insideItem(line, fence), blocks);
       return;
     }
     if (closes) {
@@ -162,6 +179,10 @@ class Splitter implements BlockSplitter {
       this.#fence = undefined;
       return;
     }
+    this.#addCode(insideFence(line, fence), blocks);
+  }
+
+  #addCode(line: string, blocks: Block[]): void {
     this.#lines.push(line);
     this.#size += line.length + 1;
     if (this.#lines.length >= MAX_FENCE_LINES || this.#size > MAX_BLOCK) this.#cutFence(blocks);
@@ -177,16 +198,18 @@ class Splitter implements BlockSplitter {
     this.#lines.push(line);
     this.#size += line.length + 1;
     const limit = this.#lines[0]?.trimStart().startsWith("|") ? MAX_TABLE : MAX_BLOCK;
-    if (this.#size <= limit) return;
+    if (this.#size > limit) this.#cutBlock(blocks);
+  }
+
+  #cutBlock(blocks: Block[]): void {
     const nested = this.#fence;
     this.#fence = undefined;
     this.#flush(blocks);
     this.#continues = true;
-    if (nested) {
-      // The rest of a fence that was cut inside its list goes on as a fence of its own.
-      this.#fence = { ...nested, nested: false };
-      this.#fenceHead = false;
-    }
+    if (!nested) return;
+    // The rest of a fence that was cut inside its list goes on as a fence of its own: the list's has been closed.
+    this.#fence = { ...nested, nested: false };
+    this.#fenceHead = true;
   }
 
   /** A line that does not end: cut behind a word, or a fence's line at the limit. */
@@ -199,14 +222,9 @@ class Splitter implements BlockSplitter {
       const part = this.#line.slice(0, at);
       this.#line = this.#line.slice(at);
       this.#column += Bun.stringWidth(part);
-      if (this.#fence && !this.#fence.nested) {
-        this.#lines.push(part);
-        this.#cutFence(blocks);
-      } else {
-        this.#lines.push(part);
-        this.#flush(blocks);
-        this.#continues = true;
-      }
+      this.#lines.push(part);
+      if (this.#fence && !this.#fence.nested) this.#cutFence(blocks);
+      else this.#cutBlock(blocks);
     }
   }
 
@@ -223,7 +241,7 @@ class Splitter implements BlockSplitter {
       this.#reset(false);
     }
     this.#size = 0;
-    this.#undecided = false;
+    this.#undecided = undefined;
   }
 
   #block(lines: readonly string[], tail: boolean): Block {
@@ -237,7 +255,7 @@ class Splitter implements BlockSplitter {
     this.#lines = [];
     this.#size = 0;
     this.#continues = continues;
-    this.#undecided = false;
+    this.#undecided = undefined;
   }
 }
 

@@ -73,7 +73,9 @@ function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
   const rendered = closed(ansi(`${sourceOf(block)}\n`, style), style);
   if (!fence || (fence.head && fence.tail)) return rendered;
-  const lines = rendered.split("\n").slice(fence.head ? 0 : 1, fence.tail ? undefined : -1);
+  // What ends where it was cut has no more lines, only the end of the frame.
+  const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;
+  const lines = rendered.split("\n").slice(from, fence.tail ? undefined : -1);
   return closed(lines.join("\n"), style);
 }
 

@@ -103,11 +103,28 @@ test("blocks without an end are cut: nothing grows without bound, nothing is los
   }
 });
 
-test("parts of one fence have one frame", () => {
-  const blocks = split(`\`\`\`\n${"x\n".repeat(100)}\`\`\`\n`);
+test.each([0, 1, 39, 40, 41, 80, 100])("parts of one fence of %d lines have one frame", (count) => {
+  const blocks = split(`\`\`\`\n${"x\n".repeat(count)}\`\`\`\n`);
   const lines = linesOf(blocks, { color: false, columns: 40 });
-  expect(lines).toHaveLength(102);
   expect(lines.filter((line) => line.startsWith("+-"))).toHaveLength(2);
+  expect(lines.slice(1, -1)).toEqual(count === 0 ? ["| "] : Array.from({ length: count }, () => "| x"));
+});
+
+test("a fence that is cut inside its list: two frames, each closed", () => {
+  const text = `- one\n  \`\`\`ts\n${"  a line of code\n".repeat(600)}  \`\`\`\n- two`;
+  const lines = linesOf(split(text), { color: false, columns: 40 }).map((line) => line.trim());
+  expect(lines.filter((line) => line === "| a line of code")).toHaveLength(600);
+  expect(lines.filter((line) => line.startsWith("+-"))).toEqual(["+- ts", "+-", "+- ts", "+-"]);
+});
+
+test("the rest of a line that was cut is text, whatever it begins with; so is an answer behind it", () => {
+  const line = `${"y ".repeat(4095)}yy `;
+  for (const rest of ["# no heading", "- no item", "```", ""]) {
+    expect(texts(split(`${line}${rest}\nmore`))).toEqual([line, `${rest === "" ? "" : `${rest}\n`}more`]);
+  }
+  const splitter = createBlockSplitter();
+  expect(texts([...splitter.push(line), ...splitter.end()])).toEqual([line]);
+  expect(texts(splitter.push("# heading\n"))).toEqual(["# heading"]);
 });
 
 test("a table fits the width", () => {
@@ -241,22 +258,43 @@ test("blocks are the same however the text is cut: whole, by lines, by character
     "* * *",
     "12) twelve",
     "",
+    "1. `code` one",
+    "   ```sh",
+    "   ```",
+    "      ```",
+    "\t```",
+    "left of its fence",
+    "- - -",
+    "  ## deep heading",
+    "~~~ a`b",
+    "[1]: https://example.org",
     "x".repeat(9000),
+    `- ${"many words in a line ".repeat(450)}`,
+    `# ${"y ".repeat(4095)}`,
   ];
+  const longOnes = 3;
   const blocksOf = (pieces: readonly string[]): Block[] => {
     const splitter = createBlockSplitter();
     return [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()];
   };
   for (let round = 0; round < 3000; round++) {
     let text = "";
-    for (let count = 1 + random(14); count > 0; count--) text += `${lines[random(lines.length - (random(20) === 0 ? 0 : 1))]}\n`;
+    for (let count = 1 + random(14); count > 0; count--)
+      text += `${lines[random(lines.length - (random(20) === 0 ? 0 : longOnes))]}\n`;
     // Now and then a paragraph longer than a block may be.
     if (random(10) === 0)
       text += `${"plain words, quite a few of them\n".repeat(200 + random(400))}${random(2) === 0 ? "\n" : ""}# end\n`;
     if (random(3) === 0) text = text.slice(0, -1);
     const whole = blocksOf([text]);
     expect({ text, blocks: blocksOf(text.split(/(?<=\n)/)) }).toEqual({ text, blocks: whole });
-    if (text.length < 2000) expect({ text, blocks: blocksOf([...text]) }).toEqual({ text, blocks: whole });
+    if (text.length < 2000 || random(8) === 0) expect({ text, blocks: blocksOf([...text]) }).toEqual({ text, blocks: whole });
+    const sizes = Array.from({ length: 40 }, () => random(random(4) === 0 ? 9000 : 30));
+    const pieces = sizes.map((size, at) => {
+      const from = sizes.slice(0, at).reduce((sum, other) => sum + other, 0);
+      return text.slice(from, from + size);
+    });
+    pieces.push(text.slice(pieces.join("").length));
+    expect({ text, blocks: blocksOf(pieces) }).toEqual({ text, blocks: whole });
   }
 });
 
