@@ -3,6 +3,7 @@
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
 import type { Block } from "./markdown-blocks.ts";
+import { sourceOf, withoutEscapes } from "./markdown-source.ts";
 import { plainParagraph } from "./plain-paragraph.ts";
 import { sanitize } from "./sanitize.ts";
 
@@ -11,21 +12,6 @@ export type RenderStyle = { readonly color: boolean; readonly columns: number };
 const COLOUR = /\x1b\[[0-9;]*m/g;
 /** Anything but text and colours; a tab only comes of `&Tab;`. */
 const FOREIGN = /[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029]|\x1b(?!\[[0-9;]*m)/;
-/** Numeric character references: the renderer would turn `&#27;` into a real ESC. */
-const REFERENCE = /&#(?:[xX]([0-9a-fA-F]{1,8})|([0-9]{1,8}));?/g;
-
-function isControl(code: number): boolean {
-  return (code < 0x20 && code !== 9 && code !== 10) || (code >= 0x7f && code < 0xa0) || code === 0x2028 || code === 0x2029;
-}
-
-function withoutReferences(text: string): string {
-  if (!text.includes("&#")) return text;
-  return text.replace(REFERENCE, (whole, hex: string | undefined, decimal: string | undefined) => {
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    return isControl(code) ? sanitize(String.fromCharCode(code)) : whole;
-  });
-}
-
 /** Everything but colours made harmless, line by line. */
 function onlyColours(line: string): string {
   let clean = "";
@@ -60,18 +46,10 @@ function ansi(markdown: string, style: RenderStyle): string {
   return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 
-function sourceOf({ text, fence }: Block): string {
-  if (!fence) return withoutReferences(text);
-  // Longer than any run of backticks inside.
-  const runs = text.includes("```") ? [...text.matchAll(/`+/g)] : [];
-  const mark = "`".repeat(runs.reduce((length, run) => Math.max(length, run[0].length), 2) + 1);
-  return `${mark}${withoutReferences(fence.info).replaceAll("`", "")}\n${text}\n${mark}`;
-}
-
 /** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */
 function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
-  const rendered = closed(ansi(`${sourceOf(block)}\n`, style), style);
+  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block)}\n`, style), style));
   if (!fence || (fence.head && fence.tail)) return rendered;
   // What ends where it was cut has no more lines, only the end of the frame.
   const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;
