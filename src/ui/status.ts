@@ -31,7 +31,10 @@ export function statusLine(facts: StatusFacts, columns: number, style: Style): s
   if (facts.hint !== undefined) return style.yellow(fit(facts.hint, columns));
   const parts: string[] = [];
   if (activity !== undefined) {
-    parts.push(`${spinnerAt(facts.elapsedMs)} ${activity} ${shortTime(Math.floor(facts.elapsedMs / 1000) * 1000)}`);
+    // In whole seconds, none of them at first: only the spinner moves more often.
+    const seconds = Math.floor(facts.elapsedMs / 1000);
+    const since = seconds === 0 ? "" : ` ${shortTime(seconds * 1000)}`;
+    parts.push(`${spinnerAt(facts.elapsedMs)} ${activity}${since}`);
     parts.push(`Enter: ${facts.target}`);
   } else parts.push(visible(facts.model));
   if (facts.contextLeft !== undefined) parts.push(`${Math.round(facts.contextLeft * 100)}% context left`);

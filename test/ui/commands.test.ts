@@ -165,6 +165,20 @@ test("status and menu fit any width", () => {
   );
 });
 
+test("the first second of a run has no number", () => {
+  const facts = {
+    model: "m",
+    activity: "working",
+    usage: {},
+    contextLeft: undefined,
+    target: "steering" as const,
+    background: 0,
+    hint: undefined,
+  };
+  const at = (elapsedMs: number) => statusLine({ ...facts, elapsedMs }, 80, createStyle(false)).split(" · ")[0];
+  expect([at(0), at(999), at(12_300)]).toEqual(["⠋ working", "⠏ working", "⠸ working 12 s"]);
+});
+
 test("short forms", () => {
   expect([0, 999, 1500, 59_999, 61_000].map(shortTime)).toEqual(["0 ms", "999 ms", "1.5 s", "59 s", "1 min 1 s"]);
   expect([999, 1200, 34_000, 1_300_000].map(shortCount)).toEqual(["999", "1.2k", "34k", "1.3M"]);
