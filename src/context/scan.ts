@@ -178,10 +178,38 @@ function locate(text: string, matches: readonly Match[], code: readonly Region[]
   return findings;
 }
 
-/** Scans one text (LF line ends). */
-export function scanText(source: string): Scan {
-  const cleaned = removeInvisible(source);
-  const text = foldForMatching(cleaned.text);
+/**
+ * The folded text and the regions in it. Regions are those of the text as it stands: folding must make no mark of code, nor
+ * join two, so the stretches between them are folded one by one.
+ */
+function foldWithRegions(source: string): { readonly text: string; readonly regions: readonly Region[] } {
+  const found = findRegions(source);
+  const parts: string[] = [];
+  const regions: Region[] = [];
+  let length = 0;
+  let at = 0;
+  const take = (to: number): number => {
+    const part = foldForMatching(source.slice(at, to));
+    parts.push(part);
+    at = to;
+    length += part.length;
+    return length;
+  };
+  for (const { kind, start, end } of found) regions.push({ kind, start: take(start), end: take(end) });
+  take(source.length);
+  return { text: parts.join(""), regions };
+}
+
+/** What stands behind the mark that opens a fence is drawn nowhere: it is no quotation. */
+function quoted(text: string, region: Region): Region {
+  if (region.kind !== "fence") return region;
+  const line = text.indexOf("\n", region.start);
+  return { ...region, start: line === -1 ? region.end : Math.min(line, region.end) };
+}
+
+type Matched = { readonly words: readonly Word[]; readonly matches: readonly Match[] };
+
+function matchesIn(text: string): Matched {
   const words = splitWords(text);
   const matches: Match[] = [];
   phraseMatches(words, rulesFor(phrases(), words), matches);
@@ -189,11 +217,20 @@ export function scanText(source: string): Scan {
   uploadMatches(text, matches);
   hiddenMatches(text, matches);
   lineMatches(text, matches);
+  return { words, matches };
+}
+
+/** Scans one text (LF line ends). */
+export function scanText(source: string): Scan {
+  const cleaned = removeInvisible(source);
   const invisible = { count: cleaned.removed, line: cleaned.line };
-  const couldHide = text.includes("<!--");
-  if (matches.length === 0 && !couldHide) return { text: cleaned.text, invisible, findings: [] };
-  const regions = findRegions(text);
-  const all = inComments(words, regions, matches);
-  const code = regions.filter((region) => region.kind !== "comment");
-  return { text: cleaned.text, invisible, findings: locate(text, all, code) };
+  const text = foldForMatching(cleaned.text);
+  const first = matchesIn(text);
+  // Most texts end here: nobody needs to know where their code stands.
+  if (first.matches.length === 0 && !text.includes("<!--")) return { text: cleaned.text, invisible, findings: [] };
+  const folded = foldWithRegions(cleaned.text);
+  const { words, matches } = folded.text === text ? first : matchesIn(folded.text);
+  const all = inComments(words, folded.regions, matches);
+  const code = folded.regions.filter((region) => region.kind !== "comment").map((region) => quoted(folded.text, region));
+  return { text: cleaned.text, invisible, findings: locate(folded.text, all, code) };
 }

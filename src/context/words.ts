@@ -9,10 +9,13 @@ export type Word = {
   readonly end: number;
   /** A sentence, list item, cell or paragraph ends before this word. */
   readonly breaks: boolean;
+  /** A comma, colon, dash or bracket stands before this word. */
+  readonly pause: boolean;
 };
 
 const WORDS = /[\p{L}\p{N}]+(?:'[\p{L}]+)*/gu;
 const BREAK = /[.!?;]["')\]*_`]*\s|\n[\s>]*\n|\n[\s>]*(?:[-*+]\s|#|\|)|\|/;
+const PAUSE = /[,:;()\u2013\u2014]|\s-+\s/;
 const PIPE = 0x7c;
 /** Between two words further apart than this there is no phrase. */
 const MAX_GAP = 200;
@@ -49,8 +52,10 @@ export function splitWords(text: string): Word[] {
     const start = found.index;
     const gap = start - last;
     // Most words stand one blank apart.
-    const breaks = gap === 1 ? text.charCodeAt(last) === PIPE : gap > MAX_GAP || BREAK.test(text.slice(last, start));
-    words.push({ text: found[0], start, end: start + found[0].length, breaks });
+    const between = gap === 1 ? "" : text.slice(last, Math.min(start, last + MAX_GAP));
+    const breaks = gap === 1 ? text.charCodeAt(last) === PIPE : gap > MAX_GAP || BREAK.test(between);
+    const pause = gap === 1 ? PAUSE.test(text[last] ?? "") : PAUSE.test(between);
+    words.push({ text: found[0], start, end: start + found[0].length, breaks, pause });
     last = start + found[0].length;
   }
   return words;
@@ -93,6 +98,19 @@ const NEGATIONS = new Set([
 ]);
 const BETWEEN = new Set(["ever", "simply", "just", "blindly", "please", "silently", "to", "try"]);
 
+/** Verbs that no noun is written like: "no" before them is an answer. */
+const ORDERS = new Set(["ignore", "forget", "bypass", "disregard", "discard"]);
+
+/** Whether the word at `place` turns round what follows it: not "No, ignore …", "Why not ignore …?", "never not ignore …". */
+function negates(words: readonly Word[], place: number): boolean {
+  const word = words[place];
+  if (!word || !NEGATIONS.has(word.text)) return false;
+  const next = words[place + 1];
+  if (next?.pause && !(word.text === "never" && next.text === "ever")) return false;
+  const before = word.breaks ? undefined : words[place - 1]?.text;
+  return before === undefined || (before !== "why" && !NEGATIONS.has(before));
+}
+
 /** True where the word before (past "ever", "just", …) turns the phrase round: "never ignore …". */
 export function isNegated(words: readonly Word[], at: number): boolean {
   let place = at;
@@ -100,7 +118,8 @@ export function isNegated(words: readonly Word[], at: number): boolean {
     if (words[place]?.breaks) return false;
     const before = words[--place];
     if (!before) return false;
-    if (NEGATIONS.has(before.text)) return true;
+    if (before.text === "no" && ORDERS.has(words[at]?.text ?? "")) return false;
+    if (NEGATIONS.has(before.text)) return negates(words, place);
     if (!BETWEEN.has(before.text)) return false;
   }
   return false;
@@ -109,7 +128,7 @@ export function isNegated(words: readonly Word[], at: number): boolean {
 /** True where a negation stands anywhere earlier in the same sentence (at most 20 words back). */
 export function isNegatedSentence(words: readonly Word[], at: number): boolean {
   for (let place = at, hops = 0; hops < 20 && place > 0 && !words[place]?.breaks; place--, hops++) {
-    if (NEGATIONS.has(words[place - 1]?.text ?? "")) return true;
+    if (negates(words, place - 1)) return true;
   }
   return false;
 }
