@@ -14,7 +14,7 @@ export const ITEM = /^\s*(?:[-*+]|\d{1,9}[.)])\s+/;
 export const HEADING = /^ {0,3}#{1,6}(?:\s|$)/;
 /** A list that begins right below a paragraph (CommonMark: bullets with text, and the number one). */
 export const LIST_BELOW = /^ {0,3}(?:[-*+]|1[.)])[ ]+\S/;
-const RULE = /^ {0,3}(?:(?:\*[ ]*){3,}|(?:-[ ]*){3,}|(?:_[ ]*){3,})$/;
+export const RULE = /^ {0,3}(?:(?:\*[ ]*){3,}|(?:-[ ]*){3,}|(?:_[ ]*){3,})$/;
 
 const INDENTED_CODE = /^ {4}/;
 const CODE_GOES_ON = /^(?: {4}|\s*$)/;

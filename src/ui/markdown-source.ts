@@ -3,6 +3,7 @@
  * Pure. Refuses: rendering.
  */
 import type { Block } from "./markdown-blocks.ts";
+import { withFittingTables } from "./markdown-tables.ts";
 import { sanitize } from "./sanitize.ts";
 
 /** Numeric character references: the renderer would turn `&#27;` into a real ESC. */
@@ -52,9 +53,10 @@ export function withoutEscapes(block: Block, rendered: string): string {
   return taken ? rendered.replace(COLOURED_ESCAPE, "$1") : rendered;
 }
 
-export function sourceOf(block: Block): string {
+/** The source of a block for a terminal of so many columns. */
+export function sourceOf(block: Block, columns: number): string {
   const { text, fence } = block;
-  if (!fence) return withoutReferences(withoutDefinitions(block));
+  if (!fence) return withoutReferences(withFittingTables(withoutDefinitions(block), columns));
   // Longer than any run of backticks inside.
   const runs = text.includes("```") ? [...text.matchAll(/`+/g)] : [];
   const mark = "`".repeat(runs.reduce((length, run) => Math.max(length, run[0].length), 2) + 1);

@@ -3,6 +3,7 @@
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
 import type { Block } from "./markdown-blocks.ts";
+import { withWrappedHeadings } from "./markdown-headings.ts";
 import { sourceOf, withoutEscapes } from "./markdown-source.ts";
 import { plainParagraph } from "./plain-paragraph.ts";
 import { sanitize } from "./sanitize.ts";
@@ -37,9 +38,14 @@ function closed(text: string, style: RenderStyle): string {
   return text.startsWith(RESET, end) ? text.slice(0, end + RESET.length) : text.slice(0, end) + RESET;
 }
 
+/** The least the renderer makes sense of. */
+function widthOf({ columns }: RenderStyle): number {
+  return Math.max(8, columns);
+}
+
 function ansi(markdown: string, style: RenderStyle): string {
   const rendered = Bun.markdown.ansi(markdown, {
-    columns: Math.max(8, style.columns),
+    columns: widthOf(style),
     colors: style.color,
     hyperlinks: false,
   });
@@ -49,7 +55,7 @@ function ansi(markdown: string, style: RenderStyle): string {
 /** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */
 function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
-  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block)}\n`, style), style));
+  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block, widthOf(style))}\n`, style), style));
   if (!fence || (fence.head && fence.tail)) return rendered;
   // What ends where it was cut has no more lines, only the end of the frame.
   const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;
@@ -74,7 +80,7 @@ function renderTogether(blocks: readonly Block[], style: RenderStyle): readonly 
   const [first] = blocks;
   if (first && blocks.length === 1) return [renderAlone(first, style)];
   const seam = style.color ? `\n${SEAM}${RESET}\n` : `\n${SEAM}\n`;
-  const rendered = ansi(`${blocks.map(sourceOf).join(`\n\n${SEAM}\n\n`)}\n`, style).split(seam);
+  const rendered = ansi(`${blocks.map((block) => sourceOf(block, widthOf(style))).join(`\n\n${SEAM}\n\n`)}\n`, style).split(seam);
   if (rendered.length !== blocks.length) return blocks.map((block) => renderAlone(block, style));
   // Behind the seam stands the blank line that a paragraph ends with, before everything but a list.
   return rendered.map((text, at) => closed(at > 0 && text.startsWith("\n") ? text.slice(1) : text, style));
@@ -86,20 +92,24 @@ function renderTogether(blocks: readonly Block[], style: RenderStyle): readonly 
  */
 export function renderBlocks(blocks: readonly Block[], style: RenderStyle): string[] {
   const texts: string[] = new Array(blocks.length);
+  const fitted = ({ text, fence }: Block, rendered: string): string =>
+    fence ? rendered : withWrappedHeadings(text, rendered, widthOf(style));
   let places: number[] = [];
   let together: Block[] = [];
   let size = 0;
   const render = (): void => {
     const rendered = renderTogether(together, style);
-    for (let index = 0; index < places.length; index++) texts[places[index] ?? 0] = rendered[index] ?? "";
+    for (const [index, block] of together.entries()) {
+      texts[places[index] ?? 0] = fitted(block, rendered[index] ?? "");
+    }
     places = [];
     together = [];
     size = 0;
   };
   for (const [at, block] of blocks.entries()) {
-    const plain = block.fence ? undefined : plainParagraph(block.text, Math.max(8, style.columns));
+    const plain = block.fence ? undefined : plainParagraph(block.text, widthOf(style));
     if (plain !== undefined) texts[at] = style.color ? plain + RESET : plain;
-    else if (staysAlone(block)) texts[at] = renderAlone(block, style);
+    else if (staysAlone(block)) texts[at] = fitted(block, renderAlone(block, style));
     else {
       places.push(at);
       together.push(block);
