@@ -22,10 +22,10 @@ const GRACE_MS = 2000;
 /** How much later than the program's end the Ctrl+C that led to it may reach us. */
 const LATE_MS = 50;
 
-type Child = Bun.Subprocess<"inherit", "inherit", "inherit">;
+type Child = Bun.Subprocess<"inherit", "inherit" | number, "inherit">;
 
 /**
- * Waits for `argv` with our stdin, stdout and stderr. Ctrl+C is its own meanwhile: a SIGINT from elsewhere cannot be told apart.
+ * Waits for `argv` with our stdin and stderr, and the terminal for its screen wherever our stdout goes (L07). Ctrl+C is its own meanwhile: a SIGINT from elsewhere cannot be told apart.
  * @returns its exit code, 128 + n when signal n ended it; undefined when `signal` came, before or meanwhile
  * @throws the spawn error (ENOENT) when it cannot be started
  */
@@ -33,13 +33,33 @@ export async function runInteractive(argv: readonly string[], options: Interacti
   const { cwd, env, signal } = options;
   if (signal.aborted) return undefined;
   const takeBack = leaveTypedSignals();
+  const screen = openScreen();
   try {
-    const child = Bun.spawn([...argv], { cwd, env: { ...env }, stdin: "inherit", stdout: "inherit", stderr: "inherit" });
+    const stdout = screen.descriptor ?? "inherit";
+    const child = Bun.spawn([...argv], { cwd, env: { ...env }, stdin: "inherit", stdout, stderr: "inherit" });
     const code = await exitOrEnd(child, signal);
     if (!signal.aborted) await monotonicClock.sleep(LATE_MS);
     return signal.aborted ? undefined : code;
   } finally {
+    screen.close();
     takeBack();
+  }
+}
+
+type Screen = { readonly descriptor?: number; close(): void };
+
+/** The terminal that a person with keys looks at; no descriptor where that is our stdout, or where there is none. */
+function openScreen(): Screen {
+  const { isatty } = process.getBuiltinModule("node:tty");
+  const close = (): void => {};
+  if (isatty(1) || !isatty(0)) return { close };
+  if (isatty(2)) return { descriptor: 2, close };
+  const { openSync, closeSync } = process.getBuiltinModule("node:fs");
+  try {
+    const descriptor = openSync("/dev/tty", "r+");
+    return { descriptor, close: () => closeSync(descriptor) };
+  } catch {
+    return { close };
   }
 }
 
