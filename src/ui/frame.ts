@@ -35,9 +35,11 @@ function drawChanges(before: Frame, next: Frame): string {
     row = target;
   };
   for (let index = 0; index < shared; index++) {
-    if (before.lines[index] === next.lines[index]) continue;
+    const [old = "", line = ""] = [before.lines[index], next.lines[index]];
+    if (old === line) continue;
     goto(index);
-    parts.push(next.lines[index] ?? "", "\x1b[K");
+    // A row that becomes shorter is erased as a whole: tmux remembers how long it was and wraps it as that when it is resized.
+    parts.push(...(Bun.stringWidth(line) < Bun.stringWidth(old) ? ["\x1b[2K", line] : [line, "\x1b[K"]));
   }
   for (let index = shared; index < next.lines.length; index++) {
     goto(index - 1);
@@ -79,5 +81,8 @@ export function resizedFrame(frame: Frame, columns: number, reflows: boolean): F
   let row = 0;
   for (const line of frame.lines.slice(0, frame.row)) row += Math.max(1, Math.ceil(Bun.stringWidth(line) / columns));
   row += Math.floor(frame.column / columns);
-  return { lines: frame.lines, row, column: frame.column % columns };
+  const column = frame.column % columns;
+  // Behind the last cell of a full row there is no next one: the cursor waits at its end.
+  const waits = column === 0 && frame.column > 0 && Bun.stringWidth(frame.lines[frame.row] ?? "") <= frame.column;
+  return waits ? { lines: frame.lines, row: row - 1, column: columns - 1 } : { lines: frame.lines, row, column };
 }

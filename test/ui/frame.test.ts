@@ -49,3 +49,29 @@ test("L05 after a change of width the old rows are gone, whether the terminal cu
   wrapped.write(eraseFrame(resizedFrame(frame, 20, true)));
   expect(wrapped.text()).toBe("above");
 });
+
+test("L05 behind the last cell of a full row the cursor waits: the settled row above the frame stays", () => {
+  const text = "x".repeat(38);
+  const frame: Frame = { lines: [`> ${text}`, "status"], row: 0, column: 40 };
+  for (const [columns, rows] of [
+    [40, 1],
+    [20, 2],
+    [10, 4],
+  ] as const) {
+    const wrapped = new Screen(columns, 10);
+    // What a terminal that wraps anew (tmux) shows after the change: no row is begun for the cursor alone.
+    wrapped.write(`above\r\n> ${text}\r\nstatus\x1b[1A\r\x1b[${columns - 1}C`);
+    expect(resizedFrame(frame, columns, true)).toMatchObject({ row: rows - 1, column: columns - 1 });
+    wrapped.write(eraseFrame(resizedFrame(frame, columns, true)));
+    expect(wrapped.text()).toBe("above");
+  }
+  // With text behind the cursor there is a next row, and it stands there.
+  expect(resizedFrame({ ...frame, column: 20 }, 20, true)).toMatchObject({ row: 1, column: 0 });
+  expect(resizedFrame({ ...frame, column: 0 }, 20, true)).toMatchObject({ row: 0, column: 0 });
+});
+
+test("L05 a row that becomes shorter is erased first: tmux would wrap it at the length that it had", () => {
+  const drawn = drawFrame({ lines: ["a long row", "ab"], row: 0, column: 0 }, { lines: ["short", "abc"], row: 0, column: 0 });
+  expect(drawn).toContain("\x1b[2Kshort");
+  expect(drawn).not.toContain("\x1b[2Kabc");
+});
