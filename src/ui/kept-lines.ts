@@ -12,9 +12,10 @@ export class KeptLines {
     if (this.#lines.length > 2 * KEPT_LINES) this.#lines = this.#lines.slice(-KEPT_LINES);
   }
 
-  /** The screen was emptied. */
+  /** The screen was emptied by the command that is the last line. Where that was all, what was cleared before stays. */
   clear(): void {
-    this.#cleared = this.#lines.slice(-KEPT_LINES);
+    const lines = this.#lines.slice(-KEPT_LINES, -1);
+    if (lines.some((line) => line !== "")) this.#cleared = lines;
     this.#lines = [];
   }
 

@@ -72,12 +72,13 @@ class TerminalKeyboard implements Keyboard {
     this.#reading = true;
     this.#decoder = createKeyDecoder();
     this.#text = new TextDecoder();
-    process.stdin.setRawMode(true);
     process.stdin.on("data", this.#onData);
     process.stdin.on("end", this.#onEnd);
     process.stdin.on("error", this.#onEnd);
     process.stdin.on("close", this.#onEnd);
     process.on("SIGCONT", this.#onContinue);
+    // Last but one: a terminal that is gone meanwhile says so here, as an error of the stream.
+    process.stdin.setRawMode(true);
     process.stdin.resume();
     if (!this.#options.plain) this.#options.stream.write(ON);
   }

@@ -1,17 +1,17 @@
 /**
- * Giving the terminal to somebody else for a while and taking it back: pickers, the editor, the shell (Ctrl+Z). One at a
- * time. Refuses: what is asked.
+ * Giving the terminal to somebody else for a while and taking it back: the editor, the shell (Ctrl+Z), one at a time; and the
+ * keys to a question. Refuses: what is asked.
  */
 import type { Keyboard } from "./keyboard.ts";
+import type { KeyEvent } from "./keys.ts";
 import type { LiveTerminal } from "./live.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
-import type { OutputStream } from "./output.ts";
-import { askOnTerminal, numberedAnswer, type Question, questionLines } from "./picker.ts";
+import { numberedAnswer, type Question, questionLines } from "./picker.ts";
+import type { Prompt } from "./prompt.ts";
 
 export type LendingOptions = {
   readonly keyboard: () => Keyboard;
   readonly live: LiveTerminal;
-  readonly stream: OutputStream;
   /** Only lines: questions are answered by number, in the input line. */
   readonly plain: boolean;
   readonly say: (lines: readonly string[]) => void;
@@ -20,8 +20,9 @@ export type LendingOptions = {
 export class Lending {
   readonly #options: LendingOptions;
   readonly #borrowers = oneAtATime();
-  /** Apart from the borrowers: a numbered question borrows nothing, and Ctrl+Z works beside it. */
+  /** Apart from the borrowers: a question borrows nothing, and Ctrl+Z works beside it. */
   readonly #questions = oneAtATime();
+  #prompt: Pick<Prompt<unknown>, "press"> | undefined;
   #answer: ((typed: string | undefined) => void) | undefined;
   /** The program leaves: what is being asked is taken back, nothing is asked any more. */
   readonly #leaving = new AbortController();
@@ -42,6 +43,16 @@ export class Lending {
     return true;
   }
 
+  /** A question takes the keys. */
+  get prompting(): boolean {
+    return this.#prompt !== undefined;
+  }
+
+  /** Hands a key to the question that takes them. False when there is none, or the key is not for a question. */
+  press(event: KeyEvent): boolean {
+    return this.#prompt?.press(event) ?? false;
+  }
+
   /** Runs `work` while it has keys and terminal; its signal comes when the program leaves. */
   lend<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.#alone(() => this.#options.keyboard().lend(() => work(this.#leaving.signal)));
@@ -54,13 +65,12 @@ export class Lending {
 
   /** Undefined when the person gave up, the question's signal came, or the program leaves. */
   pick<T>(question: Question<T>): Promise<T | undefined> {
-    const { plain, stream } = this.#options;
     const own = this.#leaving.signal;
     const signal = question.signal ? AbortSignal.any([own, question.signal]) : own;
     const asked = { ...question, signal };
     return this.#questions(async () => {
       if (signal.aborted) return undefined;
-      return plain ? this.#pickByNumber(asked) : this.lend(() => askOnTerminal(asked, stream));
+      return this.#options.plain ? this.#pickByNumber(asked) : this.#pickFromList(asked);
     });
   }
 
@@ -72,6 +82,24 @@ export class Lending {
   /** Resolves when nobody has the terminal. */
   idle(): Promise<void> {
     return this.#borrowers(async () => undefined);
+  }
+
+  async #pickFromList<T>(question: Question<T> & { readonly signal: AbortSignal }): Promise<T | undefined> {
+    const { live, say } = this.#options;
+    // Lazy door: most runs never ask.
+    const { openPrompt } = await import("./prompt.ts");
+    await this.idle();
+    const prompt = await openPrompt(question, live.columns, live.rows, say);
+    this.#prompt = prompt;
+    live.host((columns, rows) => prompt.frame(columns, rows));
+    try {
+      return await prompt.answer;
+    } finally {
+      this.#prompt = undefined;
+      live.host(undefined);
+      // What was taken back leaves nothing behind; what the person did stays to be read.
+      if (!question.signal.aborted) say(prompt.lines);
+    }
   }
 
   #pickByNumber<T>(question: Question<T> & { readonly signal: AbortSignal }): Promise<T | undefined> {

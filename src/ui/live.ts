@@ -18,6 +18,8 @@ export interface LiveTerminal {
   /** Takes the live region away until `release`; settled lines wait. */
   hold(): Promise<void>;
   release(): void;
+  /** What stands in the live region instead of the view, until it is undefined again: a question. */
+  host(guest: Guest | undefined): void;
   /** Draws anew, below whatever stands there now. */
   restart(): void;
   /** An empty screen; the scrollback stays. */
@@ -25,6 +27,9 @@ export interface LiveTerminal {
   /** The last of it: settled lines out, live region away. */
   finish(): Promise<void>;
 }
+
+/** Composes what it shows for a terminal of this size; it has no cursor. */
+export type Guest = (columns: number, rows: number) => Frame;
 
 export type LiveOptions = {
   readonly stream: OutputStream;
@@ -39,6 +44,8 @@ const FRAME_MS = 34;
 /** Terminals that know it show a frame as a whole; others ignore it. */
 const TOGETHER = "\x1b[?2026h";
 const DONE = "\x1b[?2026l";
+const HIDE_CURSOR = "\x1b[?25l";
+const SHOW_CURSOR = "\x1b[?25h";
 
 class Live implements LiveTerminal {
   readonly #options: LiveOptions;
@@ -48,6 +55,7 @@ class Live implements LiveTerminal {
   #rows: number;
   #settled: string[] = [];
   #held = false;
+  #guest: Guest | undefined;
   #over = false;
   #planned: (() => void) | undefined;
   #writing = false;
@@ -104,6 +112,12 @@ class Live implements LiveTerminal {
     this.refresh();
   }
 
+  host(guest: Guest | undefined): void {
+    this.#guest = guest;
+    if (!guest) this.#write(SHOW_CURSOR);
+    this.refresh();
+  }
+
   restart(): void {
     this.#frame = undefined;
     this.refresh();
@@ -147,13 +161,15 @@ class Live implements LiveTerminal {
     const { columns, rows } = stream;
     this.#drawing = true;
     const current = view();
+    const next = this.#guest?.(columns, rows) ?? composeFrame(current, columns, rows, layout);
     this.#drawing = false;
     let text = this.#resize(columns, rows);
     if (this.#settled.length > 0) {
       text += this.#takeSettled();
       this.#frame = undefined;
     }
-    const next = composeFrame(current, columns, rows, layout);
+    // Whoever had the terminal meanwhile has shown the cursor again.
+    if (this.#guest && !this.#frame) text += HIDE_CURSOR;
     text += drawFrame(this.#frame, next);
     this.#frame = next;
     this.#last = this.#clock.now();

@@ -66,6 +66,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
       for (const text of waiting.splice(0)) put(text);
       refresh();
     },
+    // Questions are lines here, answered by number.
+    host() {},
     restart() {
       shown = undefined;
       refresh();

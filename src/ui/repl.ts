@@ -19,6 +19,7 @@ import { createInputLayout, type InputLayout } from "./input-layout.ts";
 import { QuitArming } from "./interrupt.ts";
 import { KeptLines } from "./kept-lines.ts";
 import { createKeyboard, type Keyboard } from "./keyboard.ts";
+import type { KeyEvent } from "./keys.ts";
 import { Lending } from "./lending.ts";
 import { createLiveTerminal, type LiveTerminal } from "./live.ts";
 import type { LiveView } from "./live-view.ts";
@@ -28,9 +29,8 @@ import { createPlainTerminal } from "./plain-terminal.ts";
 import { candidatesFor } from "./repl-completion.ts";
 import type { ReplOptions } from "./repl-options.ts";
 import { composeView } from "./repl-view.ts";
-import { visible } from "./sanitize.ts";
-import { parseInput } from "./slash.ts";
-import { createStyle, fit, type Style } from "./style.ts";
+import { Sending } from "./sending.ts";
+import { createStyle, type Style } from "./style.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
 import { Typing } from "./typing.ts";
@@ -50,8 +50,7 @@ export class Repl {
   readonly #done = Promise.withResolvers<ExitCode>();
   readonly #turns: Turns;
   readonly #desk: Desk;
-  /** A conversation is being opened: what is sent meanwhile is for that one. */
-  #opening: Promise<void> | undefined;
+  readonly #sending: Sending;
   readonly #lending: Lending;
   readonly #arming: QuitArming;
   readonly #typing: Typing;
@@ -93,12 +92,12 @@ export class Repl {
     this.#lending = new Lending({
       keyboard: () => this.#keyboard,
       live: this.#live,
-      stream: this.#stream,
       plain: options.plain,
       say: (lines) => this.say(lines),
     });
     this.#keyboard = this.#createKeyboard();
     this.#turns = this.#createTurns();
+    this.#sending = this.#createSending();
     this.#ask = createAsker({
       approvals: () => this.#desk.approvals,
       pick: (question) => this.#typing.pause(question.signal).then(() => this.pick(question)),
@@ -123,11 +122,7 @@ export class Repl {
     return createKeyboard({
       stream: this.#stream,
       plain: this.#options.plain,
-      onEvents: (events) => {
-        this.#typing.note();
-        for (const event of events) this.#input.handle(event);
-        this.#live.refresh();
-      },
+      onEvents: (events) => this.#keys(events),
       onContinue: () => this.#live.restart(),
       onGone: () => this.quit(EXIT.sighup),
     });
@@ -146,6 +141,20 @@ export class Repl {
         this.#input.giveBack(text);
         this.#failed(error);
       },
+      leaving: () => this.#quitting,
+    });
+  }
+
+  #createSending(): Sending {
+    return new Sending({
+      repl: this,
+      turns: this.#turns,
+      lending: this.#lending,
+      style: this.#style,
+      remember: (typed) => this.#desk.history.add(typed),
+      clear: () => this.#input.clear(),
+      giveBack: (text) => this.#input.giveBack(text),
+      onFailure: (error) => this.#failed(error),
       leaving: () => this.#quitting,
     });
   }
@@ -186,8 +195,8 @@ export class Repl {
       if (signal.aborted) onAbort();
       this.#stream.onBroken(() => this.quit(EXIT.sighup));
       const introduced = this.#keyboard.openFirst().then(() => this.#desk.introduce(first.resume !== undefined));
-      await this.#during(introduced);
-      if (firstPrompt.trim() !== "" && !this.#quitting) this.#send(firstPrompt);
+      await this.#sending.hold(introduced);
+      if (firstPrompt.trim() !== "" && !this.#quitting) this.#sending.send(firstPrompt);
       return await this.#done.promise;
     } finally {
       await this.#leave();
@@ -207,13 +216,19 @@ export class Repl {
   quit(code: ExitCode = EXIT.ok): void {
     if (this.#quitting) return;
     this.#quitting = true;
-    this.#lending.end();
+    // First, whatever it does to those who have the terminal.
     this.#done.resolve(code);
+    this.#lending.end();
   }
 
   /** Closes this conversation and opens another; when that fails this one is opened again. */
   async open(change: Change): Promise<void> {
-    await this.#during(this.busy("opening", () => this.#desk.replace(change)));
+    await this.hold(this.busy("opening", () => this.#desk.replace(change)));
+  }
+
+  /** What is sent until `work` is over is for the conversation that is there then. */
+  hold<T>(work: Promise<T>): Promise<T> {
+    return this.#sending.hold(work);
   }
 
   /** Something that takes its time and may be cancelled with Esc. Input that is sent meanwhile waits as follow-up. */
@@ -269,7 +284,7 @@ export class Repl {
     if (request !== "interrupt") this.#arming.disarm();
     switch (request) {
       case "submit":
-        this.#submit();
+        this.#sending.submit(this.#input.text);
         break;
       case "interrupt":
         this.#interrupt();
@@ -295,64 +310,28 @@ export class Repl {
     }
   }
 
-  #submit(): void {
-    const typed = this.#input.text;
-    if (this.#lending.asking) {
-      this.#input.clear();
-      this.#lending.answer(typed);
-      return;
+  #keys(events: readonly KeyEvent[]): void {
+    // Whoever answers a question is not typing.
+    if (!this.#lending.prompting) this.#typing.note();
+    for (const event of events) {
+      if (this.#lending.press(event)) continue;
+      const interrupts = event.type === "key" && event.key === "ctrl+c";
+      if (!interrupts && event.type !== "reports-keys") this.#arming.disarm();
+      this.#input.handle(event);
     }
-    if (typed.trim() === "" || this.#quitting) return;
-    this.#desk.history.add(typed);
-    this.#input.clear();
-    const act = (): void => this.#act(typed);
-    if (this.#opening) void this.#opening.then(act, act);
-    else act();
-  }
-
-  async #during(opening: Promise<void>): Promise<void> {
-    this.#opening = opening;
-    try {
-      await opening;
-    } finally {
-      this.#opening = undefined;
-    }
-  }
-
-  #act(typed: string): void {
-    if (this.#quitting) return;
-    const parsed = parseInput(typed);
-    if (parsed.kind === "text") {
-      this.#send(parsed.text);
-      return;
-    }
-    if (parsed.kind === "unknown") {
-      const near = parsed.near === undefined ? "/help lists them" : `did you mean /${parsed.near}?`;
-      this.error(`there is no command /${parsed.name}: ${near}`);
-      return;
-    }
-    this.say([this.#style.cyan(`❯ ${fit(visible(typed.trim()), this.columns - 2)}`)]);
-    if (parsed.command.when === "idle" && this.running) {
-      this.error(`/${parsed.command.name} has to wait until the run is done (Esc cancels it)`);
-      return;
-    }
-    const run = async (): Promise<void> => parsed.command.run(this, parsed.words, parsed.rest);
-    void run().catch((error: unknown) => this.#failed(error));
-  }
-
-  #send(text: string): void {
-    if (!this.running) this.#turns.start(text);
-    else if (!this.#turns.enqueue(text)) {
-      this.#input.giveBack(text);
-      this.error(`the session log cannot be written, so this was not queued: ${this.runtime.logFailure ?? "unknown"}`);
-    }
+    this.#live.refresh();
   }
 
   /** Ctrl+C: typed text, else the run, else once more to leave (L11). */
   #interrupt(): void {
-    if (this.#lending.answer(undefined)) return;
-    if (this.#input.text !== "") this.#input.discard();
-    else if (this.running && !this.#turns.cancelling) this.#turns.cancel();
+    const rung = (): boolean => {
+      if (this.#lending.answer(undefined)) return true;
+      if (this.#input.text !== "") this.#input.discard();
+      else if (this.running && !this.#turns.cancelling) this.#turns.cancel();
+      else return false;
+      return true;
+    };
+    if (rung()) this.#arming.disarm();
     else if (this.#arming.press()) this.quit();
   }
 

@@ -31,7 +31,12 @@ function label(session: SessionSummary): string {
 }
 
 /** `/resume [ID]`: a list where no id (or the beginning of one) is given. Throws UserError for an unknown one. */
-export async function resume(repl: Repl, words: readonly string[]): Promise<void> {
+export function resume(repl: Repl, words: readonly string[]): Promise<void> {
+  // From the first moment: what is sent before the list is there is for the session that is chosen.
+  return repl.hold(resumeChosen(repl, words));
+}
+
+async function resumeChosen(repl: Repl, words: readonly string[]): Promise<void> {
   const dir = repl.controls.sessionDir;
   if (dir === undefined) {
     repl.error("sessions are not kept here (--ephemeral)");
@@ -76,43 +81,59 @@ export function nameSession(repl: Repl, _: readonly string[], rest: string): voi
 
 /** `/model [PROVIDER/ID]`: without a name, what the endpoints serve is asked for and listed. Throws UserError when it cannot be used. */
 export async function chooseModel(repl: Repl, words: readonly string[]): Promise<void> {
-  let [name] = words;
+  const [name] = words;
   if (words.length > 1) {
     repl.error("usage: /model PROVIDER/ID");
     return;
   }
-  if (name === undefined) {
-    const models = await repl.busy("asking for models", (signal) => repl.listModels(signal));
-    if (!models || models.length === 0) {
-      repl.say([`model ${visible(repl.runtime.model)}; no endpoint lists others. /model PROVIDER/ID names one`]);
-      return;
-    }
-    name = await repl.pick({
-      message: "Which model?",
-      choices: models.map((model) => ({ value: model, label: model })),
-      initial: repl.runtime.model,
+  const use = async (model: string): Promise<void> => {
+    await repl.controls.useModel(model);
+    repl.say([`model ${visible(repl.runtime.model)}`]);
+  };
+  if (name !== undefined) await use(name);
+  else {
+    await repl.busy("asking for models", async (signal) => {
+      const chosen = await pickModel(repl, signal);
+      if (chosen !== undefined) await use(chosen);
     });
-    if (name === undefined) return;
   }
-  await repl.controls.useModel(name);
-  repl.say([`model ${visible(repl.runtime.model)}`]);
+}
+
+async function pickModel(repl: Repl, signal: AbortSignal): Promise<string | undefined> {
+  const models = await repl.listModels(signal);
+  if (signal.aborted) return undefined;
+  if (models.length === 0) {
+    repl.say([`model ${visible(repl.runtime.model)}; no endpoint lists others. /model PROVIDER/ID names one`]);
+    return undefined;
+  }
+  return repl.pick({
+    message: "Which model?",
+    choices: models.map((model) => ({ value: model, label: model })),
+    initial: repl.runtime.model,
+    signal,
+  });
 }
 
 /** `/reasoning [LEVEL]`. */
 export async function chooseReasoning(repl: Repl, words: readonly string[]): Promise<void> {
   const [word] = words;
-  const level =
-    word === undefined
-      ? await repl.pick({
-          message: "How much should the model think?",
-          choices: EFFORTS.map((effort) => ({ value: effort, label: effort })),
-          initial: repl.controls.reasoningEffort ?? "medium",
-        })
-      : EFFORTS.find((effort) => effort === word);
-  if (level) {
+  const use = (level: (typeof EFFORTS)[number] | undefined): void => {
+    if (level === undefined) return;
     repl.controls.setReasoningEffort(level);
     repl.say([`reasoning ${level}`]);
-  } else if (word !== undefined) repl.error(`there is no level "${visible(word)}": ${EFFORTS.join(", ")}`);
+  };
+  if (word !== undefined) {
+    const level = EFFORTS.find((effort) => effort === word);
+    if (level) use(level);
+    else repl.error(`there is no level "${visible(word)}": ${EFFORTS.join(", ")}`);
+    return;
+  }
+  const question = {
+    message: "How much should the model think?",
+    choices: EFFORTS.map((effort) => ({ value: effort, label: effort })),
+    initial: repl.controls.reasoningEffort ?? "medium",
+  };
+  await repl.busy("choosing", async (signal) => use(await repl.pick({ ...question, signal })));
 }
 
 /** A path as a shell would read it: `~` at its start is the user's home. */

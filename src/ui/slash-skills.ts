@@ -7,8 +7,12 @@ export function skillNames(repl: Repl): readonly string[] {
   return repl.controls.skills.list().map((skill) => skill.name);
 }
 
-/** `/skills [NAME]`. */
+/** `/skills [NAME]`. What is sent meanwhile is the message it goes with. */
 export async function pickSkill(repl: Repl, words: readonly string[]): Promise<void> {
+  await repl.busy("choosing", (signal) => pick(repl, words, signal));
+}
+
+async function pick(repl: Repl, words: readonly string[], signal: AbortSignal): Promise<void> {
   const { skills } = repl.controls;
   await skills.refresh();
   const all = skills.list();
@@ -19,6 +23,7 @@ export async function pickSkill(repl: Repl, words: readonly string[]): Promise<v
   }
   name ??= await repl.pick({
     message: "Which skill for your next message?",
+    signal,
     choices: all.map((skill) => {
       const marks = [
         skill.source,

@@ -10,7 +10,6 @@ import { Desk } from "../../src/ui/desk.ts";
 import type { Keyboard } from "../../src/ui/keyboard.ts";
 import { Lending } from "../../src/ui/lending.ts";
 import type { LiveTerminal } from "../../src/ui/live.ts";
-import type { OutputStream } from "../../src/ui/output.ts";
 import { createStyle } from "../../src/ui/style.ts";
 import type { Transcript } from "../../src/ui/transcript.ts";
 import { Typing } from "../../src/ui/typing.ts";
@@ -25,7 +24,6 @@ function numbered(): { readonly lending: Lending; readonly said: string[] } {
   const lending = new Lending({
     keyboard: () => ({}) as Keyboard,
     live: { refresh: () => undefined } as LiveTerminal,
-    stream: {} as OutputStream,
     plain: true,
     say: (lines) => void said.push(...lines),
   });

@@ -1,0 +1,106 @@
+/**
+ * What becomes of a line that was sent: an answer to a numbered question, a command, or text for the model; at once, or when what
+ * it has to wait for is over. Refuses: running turns, what a command does.
+ */
+import type { Lending } from "./lending.ts";
+import type { Repl } from "./repl.ts";
+import { visible } from "./sanitize.ts";
+import { type ParsedInput, parseInput } from "./slash.ts";
+import { fit, type Style } from "./style.ts";
+import type { Turns } from "./turns.ts";
+
+export type SendingOptions = {
+  readonly repl: Repl;
+  readonly turns: Turns;
+  readonly lending: Pick<Lending, "asking" | "answer">;
+  readonly style: Style;
+  readonly remember: (typed: string) => void;
+  /** The line was taken. */
+  readonly clear: () => void;
+  readonly giveBack: (text: string) => void;
+  readonly onFailure: (error: unknown) => void;
+  readonly leaving: () => boolean;
+};
+
+export class Sending {
+  readonly #options: SendingOptions;
+  /** Works that may replace the conversation: what is sent meanwhile is for whichever is there afterwards. */
+  #holds = 0;
+  readonly #waiting: string[] = [];
+
+  constructor(options: SendingOptions) {
+    this.#options = options;
+  }
+
+  /** Enter. */
+  submit(typed: string): void {
+    const { lending, leaving, remember, clear } = this.#options;
+    if (lending.asking && !isForAnyTime(parseInput(typed))) {
+      clear();
+      lending.answer(typed);
+      return;
+    }
+    if (typed.trim() === "" || leaving()) return;
+    remember(typed);
+    clear();
+    if (this.#holds > 0) this.#waiting.push(typed);
+    else this.#act(typed);
+  }
+
+  /** What is sent until `work` is over waits for that. */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#holds += 1;
+    try {
+      return await work;
+    } finally {
+      this.#holds -= 1;
+      this.#goOn();
+    }
+  }
+
+  /** One after the other: any of them may be something to wait for. */
+  #goOn(): void {
+    while (this.#holds === 0) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#act(next);
+    }
+  }
+
+  /** Text for the model: a turn of its own, or queued beside what runs. */
+  send(text: string): void {
+    const { repl, turns, giveBack } = this.#options;
+    if (!repl.running) turns.start(text);
+    else if (!turns.enqueue(text)) {
+      giveBack(text);
+      repl.error(`the session log cannot be written, so this was not queued: ${repl.runtime.logFailure ?? "unknown"}`);
+    }
+  }
+
+  #act(typed: string): void {
+    const { repl, style, leaving, onFailure } = this.#options;
+    if (leaving()) return;
+    const parsed = parseInput(typed);
+    if (parsed.kind === "text") {
+      this.send(parsed.text);
+      return;
+    }
+    if (parsed.kind === "unknown") {
+      const near = parsed.near === undefined ? "/help lists them" : `did you mean /${parsed.near}?`;
+      repl.error(`there is no command /${parsed.name}: ${near}`);
+      return;
+    }
+    repl.say([style.cyan(`❯ ${fit(visible(typed.trim()), repl.columns - 2)}`)]);
+    if (parsed.command.when === "idle" && repl.running) {
+      repl.error(`/${parsed.command.name} has to wait until the run is done (Esc cancels it)`);
+      return;
+    }
+    const run = async (): Promise<void> => parsed.command.run(repl, parsed.words, parsed.rest);
+    void run().catch(onFailure);
+  }
+}
+
+/** Commands that are allowed at any time are no answer to a question that is open. */
+function isForAnyTime(parsed: ParsedInput): boolean {
+  return parsed.kind === "command" && parsed.command.when === "any";
+}

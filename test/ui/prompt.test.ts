@@ -1,0 +1,96 @@
+/** A question by clack as rows: what it shows at every size, and which keys are its own. */
+import { expect, test } from "bun:test";
+import type { KeyEvent } from "../../src/ui/keys.ts";
+import { openPrompt } from "../../src/ui/prompt.ts";
+import { PromptCanvas } from "../../src/ui/prompt-canvas.ts";
+
+const key = (name: string): KeyEvent => ({ type: "key", key: name });
+const choices = (count: number) => Array.from({ length: count }, (_, index) => ({ value: index, label: `choice ${index}` }));
+const plain = (lines: readonly string[]): string => Bun.stripANSI(lines.join("\n"));
+
+test("the canvas moves as a terminal does that nothing happens to", () => {
+  const canvas = new PromptCanvas(20, 4);
+  canvas.write("\x1b[?25l");
+  canvas.write("one\n\x1b[31mtwo\x1b[39m\nthree\n");
+  expect(canvas.shown).toEqual(["one", "\x1b[31mtwo\x1b[39m", "three"]);
+  canvas.write("\x1b[999D\x1b[3A");
+  canvas.write("\x1b[1B\x1b[2K\x1b[G");
+  canvas.write("zwei");
+  canvas.write("\x1b[2B");
+  expect(canvas.shown).toEqual(["one", "zwei", "three"]);
+  canvas.write("\x1b[999D\x1b[3A\x1b[2B\x1b[J3\n4\n5\n6");
+  expect(canvas.shown).toEqual(["3", "4", "5", "6"]);
+  canvas.write("\x1b[999D\x1b[99A\x1b[1B\x1b[Jx");
+  expect(canvas.shown).toEqual(["3", "x"]);
+});
+
+test("every size: no row too long, none too many, the choice under the cursor to be seen", async () => {
+  const message = Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ");
+  for (const count of [2, 4, 20]) {
+    const said: string[] = [];
+    const prompt = await openPrompt({ message, choices: choices(count) }, 80, 24, (lines) => void said.push(...lines));
+    for (const down of [0, 1, count - 2]) {
+      for (let press = 0; press < down; press++) prompt.press(key("down"));
+      for (const [columns, rows] of [
+        [80, 24],
+        [40, 24],
+        [100, 12],
+        [20, 14],
+        [20, 30],
+        [200, 60],
+      ] as const) {
+        const { lines, row, column } = prompt.frame(columns, rows);
+        expect(lines.length).toBeLessThan(rows);
+        expect([row, column]).toEqual([lines.length - 1, 0]);
+        for (const line of lines) expect(Bun.stringWidth(line)).toBeLessThan(columns);
+        expect(plain(lines)).toContain("●");
+      }
+    }
+    expect(said).toEqual([message]);
+    expect(plain(prompt.frame(200, 60).lines)).toContain("word59");
+    prompt.press(key("escape"));
+    expect(await prompt.answer).toBeUndefined();
+  }
+});
+
+test("after any changes of size and choice it looks as if it had been put just now", async () => {
+  const message = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
+  const sizes = [80, 24, 33, 10, 20, 6, 100, 3, 20, 2, 60, 40] as const;
+  const prompt = await openPrompt({ message, choices: choices(6), initial: 0 }, 80, 24, () => undefined);
+  let at = 0;
+  for (let step = 0; step < 120; step++) {
+    const [columns = 80, rows = 24] = [sizes[(step * 7) % sizes.length], sizes[(step * 5 + 1) % sizes.length]];
+    for (let press = step % 4; press > 0; press--) prompt.press(key("down"));
+    at = (at + (step % 4)) % 6;
+    const anew = await openPrompt({ message, choices: choices(6), initial: at }, columns, rows, () => undefined);
+    expect(prompt.frame(columns, rows)).toEqual(anew.frame(columns, rows));
+    anew.press(key("escape"));
+  }
+});
+
+test("a key at a time: what is behind the answer is not taken, nor what is for the terminal", async () => {
+  const prompt = await openPrompt({ message: "Which?", choices: choices(3) }, 80, 24, () => undefined);
+  expect(prompt.press(key("ctrl+z"))).toBe(false);
+  expect(prompt.press(key("ctrl+l"))).toBe(false);
+  expect(prompt.press({ type: "reports-keys" })).toBe(false);
+  // Nothing to it, and nobody else's.
+  for (const name of ["ctrl+g", "ctrl+t", "ctrl+r", "alt+x", "f1"]) expect(prompt.press(key(name))).toBe(true);
+  expect(prompt.press(key("down"))).toBe(true);
+  expect(prompt.press(key("enter"))).toBe(true);
+  expect(prompt.press(key("enter"))).toBe(false);
+  expect(prompt.press({ type: "text", text: "hello" })).toBe(false);
+  expect(await prompt.answer).toBe(1);
+  expect(plain(prompt.lines)).toContain("◇  Which?\n│  choice 1");
+});
+
+test("a paste answers nothing, a signal takes the question back", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const prompt = await openPrompt({ message: "Which?", choices: choices(3), signal }, 80, 24, () => undefined);
+  expect(prompt.press({ type: "paste", text: "a\nb\x03\n" })).toBe(true);
+  expect(plain(prompt.lines)).toContain("● choice 0");
+  controller.abort();
+  expect(await prompt.answer).toBeUndefined();
+  const never = await openPrompt({ message: "Which?", choices: choices(3), signal }, 80, 24, () => undefined);
+  expect(await never.answer).toBeUndefined();
+});
