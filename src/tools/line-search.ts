@@ -5,12 +5,12 @@
 import { groupDigits, incompleteUtf8Tail } from "../base/text.ts";
 import { markedEncoding, UTF8_MARK } from "./byte-order-mark.ts";
 import { excerptText, type MatchLine } from "./matches.ts";
-import type { LineTest } from "./pattern.ts";
+import type { LineMatcher, Place } from "./pattern.ts";
 
 type LineSearchOptions = {
-  readonly test: LineTest;
-  /** A text every match holds: chunks without it need no splitting. */
-  readonly needle?: string;
+  readonly matcher: LineMatcher;
+  /** False for text without a match: such chunks need no splitting. */
+  readonly holds?: ((text: string) => boolean) | undefined;
   readonly contextLines: number;
   readonly maxMatches: number;
   /** Search on after a NUL byte (a file named by path), to say that it matches. */
@@ -22,6 +22,9 @@ type Found = { readonly lines: readonly MatchLine[]; readonly matches: number; r
 /** A longer line is tested piece by piece, with this much of the previous piece repeated. */
 const MAX_LINE_LENGTH = 1_048_576;
 const OVERLAP = 4096;
+
+/** Yields whenever others should have their turn; what is not resumed then is left as it is. */
+type Work<T> = Generator<void, T>;
 
 /** One search through one file. */
 export class LineSearch {
@@ -48,7 +51,7 @@ export class LineSearch {
   }
 
   /** True while more is wanted. The chunk may be reused afterwards. */
-  push(chunk: Buffer): boolean {
+  *push(chunk: Buffer): Work<boolean> {
     const first = this.#decoder === undefined;
     // rg reads files with a UTF-16 mark as text.
     const decoder = this.#decoder ?? new TextDecoder(markedEncoding(chunk) ?? "utf-8");
@@ -57,18 +60,22 @@ export class LineSearch {
       this.#binary = true;
       if (!this.#options.keepBinary) return false;
     }
-    this.#takeBlock(this.#rest + this.#decode(decoder, chunk, first));
-    if (this.#rest.length > MAX_LINE_LENGTH && !this.#done) this.#shorten();
+    yield* this.#takeBlock(this.#rest + this.#decode(decoder, chunk, first));
+    if (this.#rest.length > MAX_LINE_LENGTH && !this.#done) yield* this.#shorten();
     return !this.#done;
   }
 
-  /** What was found; also for a file that was left early. */
-  finish(): Found {
+  /** Takes what has no end of line, at the end of the file. */
+  *finish(): Work<void> {
     if (!this.#done && (!this.#binary || this.#options.keepBinary)) {
       const end = this.#decoder?.encoding === "utf-8" ? this.#carry.toString("utf8") : (this.#decoder?.decode() ?? "");
       const last = this.#rest + end;
-      if (last !== "") this.#takeLine(last);
+      if (last !== "") yield* this.#takeLines([last]);
     }
+  }
+
+  /** Also for a file that was left early. */
+  found(): Found {
     return { lines: this.#lines, matches: this.#matches, binary: this.#binary };
   }
 
@@ -82,36 +89,48 @@ export class LineSearch {
     return bytes.toString("utf8", hasMark ? UTF8_MARK.length : 0, end);
   }
 
-  #takeBlock(block: string): void {
-    const { needle, contextLines } = this.#options;
+  *#takeBlock(block: string): Work<void> {
+    const { holds, contextLines } = this.#options;
     const pieces = block.split("\n");
     this.#rest = pieces.pop() ?? "";
-    const canSkip = needle !== undefined && contextLines === 0 && !block.includes(needle);
+    const canSkip = holds !== undefined && contextLines === 0 && !holds(block);
     if (canSkip && this.#overlong === undefined) {
       this.#lineNumber += pieces.length;
       return;
     }
-    for (const piece of pieces) {
+    yield* this.#takeLines(pieces);
+  }
+
+  *#takeLines(lines: readonly string[]): Work<void> {
+    const { matcher } = this.#options;
+    for (const line of lines) {
       if (this.#done) return;
-      this.#takeLine(piece);
+      const text = line.endsWith("\r") ? line.slice(0, -1) : line;
+      if (this.#overlong?.matched !== true) {
+        const answer = matcher.find(text);
+        this.#settle(text, answer === "unfinished" ? yield* this.#goOn() : answer);
+      }
+      this.#overlong = undefined;
+      this.#lineNumber += 1;
     }
   }
 
-  #takeLine(raw: string): void {
-    const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-    const overlong = this.#overlong;
-    this.#overlong = undefined;
-    if (overlong?.matched !== true) {
-      const found = this.#options.test(text);
-      const length = (overlong?.dropped ?? 0) + text.length;
-      if (found !== undefined) this.#takeMatch(text, found.start, found.end, `${groupDigits(length)} characters`);
-      else if (this.#options.contextLines > 0) this.#takeContext(text);
+  *#goOn(): Work<Place | undefined> {
+    for (;;) {
+      yield;
+      const answer = this.#options.matcher.resume();
+      if (answer !== "unfinished") return answer;
     }
-    this.#lineNumber += 1;
   }
 
-  #takeMatch(text: string, start: number, end: number, length: string): void {
-    const shown = excerptText(text, start, end, length);
+  #settle(text: string, place: Place | undefined): void {
+    const length = (this.#overlong?.dropped ?? 0) + text.length;
+    if (place !== undefined) this.#takeMatch(text, place, `${groupDigits(length)} characters`);
+    else if (this.#options.contextLines > 0) this.#takeContext(text);
+  }
+
+  #takeMatch(text: string, place: Place, length: string): void {
+    const shown = excerptText(text, place.start, place.end, length);
     this.#lines.push(...this.#before.splice(0), { number: this.#lineNumber, isMatch: true, text: shown });
     this.#matches += 1;
     this.#after = this.#options.contextLines;
@@ -131,13 +150,14 @@ export class LineSearch {
   }
 
   /** Tests what there is of an overlong line and lets go of all but the overlap; of one that matched, of everything. */
-  #shorten(): void {
+  *#shorten(): Work<void> {
     const overlong = this.#overlong ?? { matched: false, dropped: 0 };
     this.#overlong = overlong;
-    const found = overlong.matched ? undefined : this.#options.test(this.#rest);
-    if (found !== undefined) {
-      overlong.matched = true;
-      this.#takeMatch(this.#rest, found.start, found.end, "over 1 MiB");
+    if (!overlong.matched) {
+      const answer = this.#options.matcher.find(this.#rest);
+      const place = answer === "unfinished" ? yield* this.#goOn() : answer;
+      overlong.matched = place !== undefined;
+      if (place !== undefined) this.#takeMatch(this.#rest, place, "over 1 MiB");
     }
     const kept = overlong.matched ? "" : this.#rest.slice(-OVERLAP);
     overlong.dropped += this.#rest.length - kept.length;

@@ -1,5 +1,5 @@
 /**
- * Text search without rg (S09): own walk, JavaScript regular expressions, files read in bounded pieces. Files come in path
+ * Text search without rg (S09): own walk, own regular expressions (pattern.ts), files read in bounded pieces. Files come in path
  * order, so it ends at the limit. Follows rg in what a line is, in skipping binary files and in decoding by byte order mark.
  * Refuses: wording of results.
  */
@@ -87,20 +87,29 @@ async function searchFile(
   }
   try {
     const search = new LineSearch({
-      test: compiled.test,
-      ...(compiled.needle === undefined ? {} : { needle: compiled.needle }),
+      matcher: compiled.matcher,
+      holds: compiled.holds,
       contextLines: request.contextLines,
       maxMatches: request.limit + 1,
       keepBinary: request.baseIsFile,
     });
+    /** Undefined when the signal came first. */
+    const work = async <T>(steps: Generator<void, T>): Promise<T | undefined> => {
+      while (!signal.aborted) {
+        const { done, value } = steps.next();
+        const pause = breathe();
+        if (pause !== undefined) await pause;
+        if (done) return value;
+      }
+      return undefined;
+    };
     while (!signal.aborted) {
       const bytes = readSync(descriptor, buffer, 0, CHUNK_BYTES, null);
-      const more = bytes > 0 ? search.push(buffer.subarray(0, bytes)) : false;
-      if (!more) break;
-      const pause = breathe();
-      if (pause !== undefined) await pause;
+      const more = bytes > 0 ? await work(search.push(buffer.subarray(0, bytes))) : false;
+      if (more !== true) break;
     }
-    const { lines, matches, binary } = search.finish();
+    await work(search.finish());
+    const { lines, matches, binary } = search.found();
     return matches === 0 ? undefined : { path, lines: binary ? [] : lines, matches, binary };
   } catch (error) {
     return `${path}: ${errnoOf(error) || "cannot be read"}`;
