@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { readSafe } from "../base/files.ts";
+import { whyKept } from "../base/kept-files.ts";
 import { quotePath } from "../base/path-quote.ts";
 import type { SafePath } from "../base/workspace.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "../tools/bounds.ts";
@@ -92,7 +93,8 @@ async function read(tool: Tool, editor: Editor, input: Input, context: ToolConte
 
 /** Saves what the user has not, so that an edit begins from the text on their screen. An answer stops the edit. */
 async function saveFirst(editor: Editor, disk: OnDisk, signal: AbortSignal): Promise<{ saved: boolean; stop?: string }> {
-  const text = await unsavedText(editor, disk, signal);
+  const refused = whyKept(disk.relative) !== undefined;
+  const text = refused ? undefined : await unsavedText(editor, disk, signal);
   if (text === undefined) return { saved: false };
   const shown = quotePath(disk.relative);
   const wrong = editor.writeText ? await editor.writeText(disk.path, text, signal) : "it lends no way to save them";

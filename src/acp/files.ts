@@ -5,6 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import { createFile, installFile, MAX_FILE_BYTES, readSafe } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
+import { whyKept } from "../base/kept-files.ts";
 import { quotePath } from "../base/path-quote.ts";
 import type { SafePath, Workspace } from "../base/workspace.ts";
 import type { FileWrite } from "../types/event.ts";
@@ -28,6 +29,14 @@ export async function provePlace(workspace: Workspace, path: string): Promise<Pl
     throw refuse(`${quotePath(resolved.danglingLink)} is a symbolic link without a target; nothing is read or made through it.`);
   }
   return { path: resolved.path, relative: resolved.relative, exists: resolved.exists };
+}
+
+/** The same for a file to be written. @throws RequestError also for files that file tools leave alone; see base/kept-files.ts */
+export async function proveWritable(workspace: Workspace, path: string, keepsLog: (path: string) => boolean): Promise<Place> {
+  const place = await provePlace(workspace, path);
+  const kept = keepsLog(place.path) ? "a session log of thndrs is only ever appended to" : whyKept(place.relative);
+  if (kept !== undefined) throw refuse(`${quotePath(place.relative)}: ${kept}`);
+  return place;
 }
 
 /** Lines `line` (from 1) on, at most `limit`, each with its line end. */

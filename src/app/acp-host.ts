@@ -3,7 +3,7 @@
  * under the policy and approval of the tools they stand for (X04). Refuses: anything between turns.
  */
 import type { AgentHost } from "../acp/agent-link.ts";
-import { provePlace, readText, writeText } from "../acp/files.ts";
+import { provePlace, proveWritable, readText, writeText } from "../acp/files.ts";
 import { createPermissionDesk, type Decide } from "../acp/permissions.ts";
 import { refuse, requestFailed } from "../acp/refusal.ts";
 import type { Terminals } from "../acp/terminals.ts";
@@ -27,6 +27,8 @@ export type HostParts = {
   readonly emit: Emit;
   /** The environment of a command, on top of which the agent may declare variables. */
   readonly childEnv: () => Record<string, string>;
+  /** True for a session log at this absolute path. */
+  readonly keepsLog: (path: string) => boolean;
 };
 
 /** `signal` aborts with a cancel, and when the prompt is over. */
@@ -91,7 +93,7 @@ export function createAcpHost(
       return { content: await readText(place, params.line, params.limit) };
     },
     "fs/write_text_file": async ({ params }) => {
-      const place = await provePlace(workspace, params.path);
+      const place = await proveWritable(workspace, params.path, parts.keepsLog);
       const { turnId } = await demand(place.exists ? "write_patch" : "create_file", "write", { path: place.relative });
       const { effect, error } = await writeText(workspace, place, params.content);
       emit({ type: "effect", turnId, callId: "fs/write_text_file", effect });

@@ -202,6 +202,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   const facts = (): RunFacts => factsOf(joined, active.chosen, authority(), toolbox, engine, outside.names());
   let harness = { prompt: 0, tools: 0 };
   const redactArguments = (value: Readonly<Record<string, unknown>>) => redactValue(value, hide);
+  const settings = toolSettings(loaded, chosen, env, session.dir);
   const agents = createExternalAgents({
     loaded,
     workspace,
@@ -215,6 +216,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     redact: hide,
     redactArguments,
     localSessionId: session.id,
+    keepsLog: (path) => settings.keepsLog?.(path) === true,
     logPath: session.history.length > 0 ? session.path : undefined,
     noMcp: flags.noMcp === true,
     trustProject: flags.trustProject === true,
@@ -235,7 +237,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     totals,
     calls: {
       toolbox,
-      tool: { workspace, env, settings: toolSettings(loaded, chosen, env, session.dir), background },
+      tool: { workspace, env, settings, background },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
       withhold: gate.withhold,
       redact: hide,

@@ -14,7 +14,7 @@ import type { Emit, TurnOutcome } from "../types/event.ts";
 import type { AcpTurnParts, AcpTurns } from "./acp-turn.ts";
 import type { AskApproval, PermitGate } from "./permit.ts";
 
-export type ExternalParts = Pick<AcpTurnParts, "env" | "redact" | "redactArguments" | "localSessionId"> & {
+export type ExternalParts = Pick<AcpTurnParts, "env" | "redact" | "redactArguments" | "localSessionId" | "keepsLog"> & {
   readonly loaded: LoadedConfig;
   readonly workspace: Workspace;
   readonly processes: ProcessOwner;

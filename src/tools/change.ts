@@ -4,6 +4,7 @@
  */
 import { createFile, installFile, MAX_FILE_BYTES, type ReadFile, readSafe } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
+import { whyKept } from "../base/kept-files.ts";
 import { pathText, quotePath } from "../base/path-quote.ts";
 import type { FileWrite } from "../types/event.ts";
 import { diffText } from "./diff-text.ts";
@@ -107,9 +108,9 @@ export async function applyChange(change: Change, context: ToolContext): Promise
   if (context.settings.keepsLog?.(target.path) === true) {
     return failed(`${quotePath(target.relative)} is a session log of thndrs: it is only ever appended to, and not by tools.`);
   }
-  if (target.relative.split("/").some((name) => name.toLowerCase() === ".git")) {
-    const why = "git's own files (hooks and settings run programs) are not written by file tools";
-    return failed(`${quotePath(target.relative)}: ${why}. Use git itself through run_shell.`, { touched });
+  const kept = whyKept(target.relative);
+  if (kept !== undefined) {
+    return failed(`${quotePath(target.relative)}: ${kept}. Use git itself through run_shell.`, { touched });
   }
   if (original?.file.bytes.equals(after) === true) {
     return succeeded(`No change: ${quotePath(target.relative)} already has exactly this content. Nothing was written.`, {
