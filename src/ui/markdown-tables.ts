@@ -164,6 +164,5 @@ function listOf({ first, rest, header }: Table, rows: readonly string[]): string
 }
 
 function itemOf(header: readonly string[], cells: readonly string[]): string[] {
-  const parts = cells.map((cell, at) => (header[at] ? `${header[at]}: ${cell}` : cell).trim());
-  return parts.filter((part) => part !== "");
+  return header.map((name, at) => `${name === "" ? "" : `${name}: `}${cells[at] ?? ""}`.trim()).filter((part) => part !== "");
 }

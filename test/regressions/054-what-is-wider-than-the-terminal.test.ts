@@ -29,10 +29,11 @@ test.each([true, false])("a table that cannot be narrow enough: its rows as item
   expect(shown(table(4, 2), 19, color)).toEqual(rows);
 });
 
-test("in a list, in a quote, below a paragraph, without rows", () => {
+test("in a list, in a quote, below a paragraph, without cells, without rows", () => {
   expect(shown(`- one\n\n${table(4, 1, "  ")}\n- two`, 22)).toEqual(["  • one", ...item(0, NAMES, "      "), "  • two"]);
   expect(shown(table(4, 1, "> "), 22)).toEqual(item(0, NAMES, "│   "));
   expect(shown(`Words:\n${table(4, 1)}\n\nmore`, 19)).toEqual(["Words:", ...item(0, NAMES, "  "), "more"]);
+  expect(shown(`${table(4, 0)}\n| c0x0 |`, 19)).toEqual(["  • h0: c0x0", "    h1:", "    h2:", "    h3:"]);
   expect(shown(table(4, 0), 19)).toEqual(["  • h0", "    h1", "    h2", "    h3"]);
 });
 
