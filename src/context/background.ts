@@ -18,6 +18,8 @@ const SLOW_PAUSE_MS = 30_000;
 /** What a later walk found to be different. Only files the conversation does not hold: the others are compared by turn. */
 export type IndexNews = { readonly added: readonly Entry[]; readonly removed: readonly Entry[] };
 
+/** Whatever their content is: they may have come back, or have been allowed. */
+const LOOKED_AT_AGAIN: ReadonlySet<string> = new Set(["removed", "skipped", "blocked"]);
 const NO_REASON = "not named, pinned or touched so far";
 
 export class BackgroundIndex {
@@ -130,7 +132,7 @@ export class BackgroundIndex {
     const { entry, file } = resolved;
     if (entry.claim !== undefined) return entry;
     const changed = entry.contentHash !== file.contentHash;
-    if (!changed && entry.state !== "removed" && entry.state !== "skipped") return entry;
+    if (!changed && !LOOKED_AT_AGAIN.has(entry.state)) return entry;
     describe(entry, file);
     if (this.#ledger.drops.holds(entry.path, file.contentHash)) {
       entry.state = "dropped";

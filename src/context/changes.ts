@@ -9,8 +9,9 @@ import type { ContextOptions } from "./contract.ts";
 import { describe, type Wanted } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
-import { type Entry, infoOf, type Ledger } from "./ledger.ts";
+import { type Entry, infoOf, type Ledger, retire } from "./ledger.ts";
 import { loadFile } from "./load.ts";
+import type { Places } from "./nested.ts";
 import { isInside } from "./places.ts";
 import type { OnDisk } from "./prepare.ts";
 import { chainReason, type Resolved, type Resolver } from "./resolve.ts";
@@ -27,13 +28,15 @@ export class ChangeFinder {
   readonly #options: ContextOptions;
   readonly #ledger: Ledger;
   readonly #resolver: Resolver;
+  readonly #places: Places;
   /** Paths of the chain as last delivered. */
   #chain: readonly string[] = [];
 
-  constructor(options: ContextOptions, ledger: Ledger, resolver: Resolver) {
+  constructor(options: ContextOptions, ledger: Ledger, resolver: Resolver, places: Places) {
     this.#options = options;
     this.#ledger = ledger;
     this.#resolver = resolver;
+    this.#places = places;
   }
 
   /** The chain that was just delivered. */
@@ -127,18 +130,15 @@ export class ChangeFinder {
       }
       return [];
     }
-    const why =
-      file.kind === "missing"
-        ? ""
-        : file.kind === "empty"
-          ? " (it is empty now)"
-          : " (another file of its directory takes its place)";
-    this.tell("removed", entry, why);
-    entry.claim = undefined;
-    entry.heldBytes = 0;
-    entry.state = "removed";
-    entry.reason = why === "" ? "it is gone from disk" : why.slice(2, -1);
-    return [{ info: infoOf(entry), status: "removed" }];
+    if (file.kind === "missing") return [this.#removed(entry)];
+    return [this.#removed(entry, file.kind === "empty" ? "it is empty now" : "another file of its directory takes its place")];
+  }
+
+  #removed(entry: Entry, why?: string): Piece {
+    this.tell("removed", entry, why === undefined ? "" : ` (${why})`);
+    retire(entry, "removed", why ?? "it is gone from disk");
+    if (entry.origin === "nested") this.#places.expect(entry.place);
+    return { info: infoOf(entry), status: "removed" };
   }
 
   /** C10: nested files and links that the conversation holds. */
@@ -151,9 +151,13 @@ export class ChangeFinder {
       if (chain.has(entry.path) || entry.claim === undefined || entry.origin === "pin") continue;
       const file = await loadFile(entry.path, (real) => mayLead(entry.confine, real));
       if (file.kind === "text" || file.kind === "large") {
+        if (entry.origin === "link" && file.path !== entry.path) {
+          notes.push(this.#removed(entry, "its name leads to another file"));
+          continue;
+        }
         if (entry.origin !== "link" && (await this.#superseded(entry, wanted, notes))) continue;
         if (entry.reason.startsWith("kept")) entry.reason = "readable again";
-        wanted.push(...this.#compare({ entry, file }, this.#capOf(entry), entry.reason));
+        wanted.push(...this.#compare({ entry, file }, this.capOf(entry), entry.reason));
         continue;
       }
       notes.push(...(await this.#goneOrUnreadable(entry)));
@@ -166,12 +170,7 @@ export class ChangeFinder {
   async #superseded(entry: Entry, wanted: Wanted[], notes: Piece[]): Promise<boolean> {
     const now = await this.#resolver.directory(entry.place);
     if (!now || now.entry === entry) return false;
-    this.tell("removed", entry, " (another file of its directory takes its place)");
-    entry.claim = undefined;
-    entry.heldBytes = 0;
-    entry.state = "removed";
-    entry.reason = "another file of its directory takes its place";
-    notes.push({ info: infoOf(entry), status: "removed" });
+    notes.push(this.#removed(entry, "another file of its directory takes its place"));
     wanted.push(...this.#compare(now, this.#options.settings.maxDiscoveredChars, "takes the place of another file"));
     return true;
   }
@@ -183,7 +182,7 @@ export class ChangeFinder {
   }
 
   /** Links keep the cap of the file that links them. */
-  #capOf(entry: Entry): number {
+  capOf(entry: Entry): number {
     const { maxChars, maxDiscoveredChars } = this.#options.settings;
     let from: Entry | undefined = entry;
     for (let hops = 0; from?.linkedFrom !== undefined && hops < 8; hops++) from = this.#ledger.get(from.linkedFrom);
@@ -205,10 +204,22 @@ export class ChangeFinder {
     return wanted;
   }
 
-  /** A directory looked at before without finding a file, where one has appeared since. */
-  async appeared(directory: string): Promise<Wanted[]> {
+  /** C10: directories called for before, where a file has appeared, was repaired or was allowed since. */
+  async appeared(cwd: string): Promise<Wanted[]> {
+    const chain = this.#resolver.chainDirectories(cwd);
+    const wanted: Wanted[] = [];
+    for (const directory of await this.#places.due())
+      if (!chain.has(directory)) wanted.push(...(await this.#appearedIn(directory)));
+    return wanted;
+  }
+
+  async #appearedIn(directory: string): Promise<Wanted[]> {
     const now = await this.#resolver.directory(directory);
-    if (!now || now.entry.claim !== undefined) return [];
+    if (!now) return [];
+    if (now.entry.claim !== undefined) {
+      this.#places.met(directory);
+      return [];
+    }
     return this.#compare(now, this.#options.settings.maxDiscoveredChars, "appeared in a directory in use");
   }
 

@@ -2,17 +2,19 @@
  * Turns wanted files into pieces of the conversation (C4, C6, C7, C9): their links behind them, the total cap over all,
  * each claimed in the ledger. Refuses: deciding which files are wanted, the words around the pieces.
  */
+import { dirname } from "node:path";
 import type { ContextOptions } from "./contract.ts";
 import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
 import { entryFor } from "./identity.ts";
-import { type Entry, infoOf, type Ledger, release } from "./ledger.ts";
-import { findLinks, resolveLink } from "./links.ts";
+import { type Entry, infoOf, type Ledger, type Linked, retire } from "./ledger.ts";
+import { linkDepth, unlinked } from "./link-graph.ts";
+import { LinkTargets, MAX_LINK_DEPTH, saying } from "./link-targets.ts";
+import { findLinks } from "./links.ts";
 import { loadFile } from "./load.ts";
+import type { Places } from "./nested.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
 import { mayLead } from "./secret-files.ts";
-
-const MAX_LINK_DEPTH = 5;
 
 export type Wanted = {
   readonly entry: Entry;
@@ -25,7 +27,18 @@ export type Wanted = {
   readonly plain?: true;
 };
 
-type Item = Wanted & { readonly body?: string; readonly truncated: boolean; readonly note?: string; readonly gone?: boolean };
+type Item = Pick<Wanted, "entry" | "reason" | "status"> & {
+  readonly body?: string;
+  readonly truncated: boolean;
+  readonly note?: string;
+  readonly gone?: boolean;
+};
+
+/** A file whose links are followed: how its own text is delivered. */
+type Linking = Pick<Wanted, "entry" | "cap" | "status">;
+
+/** One delivery: where it happens, the paths it has met, and whether what the conversation holds was compared before it. */
+type Round = { readonly cwd: string; readonly seen: Set<string>; readonly compared?: true };
 
 export function describe(entry: Entry, file: OnDisk): void {
   entry.stamp = file.stamp;
@@ -33,17 +46,29 @@ export function describe(entry: Entry, file: OnDisk): void {
   entry.byteCount = file.byteCount;
 }
 
+function roundOf(wanted: readonly Wanted[], cwd: string): Round {
+  return { cwd, seen: new Set(wanted.map((item) => item.entry.path)) };
+}
+
+function withdrawal({ entry, reason }: Wanted, note: string): Item {
+  return { entry, reason, status: "withdrawn", truncated: false, note, gone: true };
+}
+
 export class Deliverer {
   readonly #options: ContextOptions;
   readonly #ledger: Ledger;
   readonly #preparer: Preparer;
+  readonly #places: Places;
+  readonly #targets: LinkTargets;
   /** Characters of instruction text in this context (C6). */
   #used = 0;
 
-  constructor(options: ContextOptions, ledger: Ledger, preparer: Preparer) {
+  constructor(options: ContextOptions, ledger: Ledger, preparer: Preparer, places: Places) {
     this.#options = options;
     this.#ledger = ledger;
     this.#preparer = preparer;
+    this.#places = places;
+    this.#targets = new LinkTargets(ledger, preparer);
   }
 
   /** C11: a new context holds no text. */
@@ -60,47 +85,73 @@ export class Deliverer {
   /** `wanted` is in order, broad to close. Blocked files yield nothing, or a withdrawal where their text had been sent. */
   async deliver(wanted: readonly Wanted[], cwd: string): Promise<Piece[]> {
     if (wanted.length === 0) return [];
-    const seen = new Set(wanted.map((item) => item.entry.path));
-    const items: Item[] = [];
-    for (const item of wanted) items.push(...(await this.#expand(item, cwd, seen, 0)));
-    return this.#claim(this.#withinTotal(items));
+    const round = roundOf(wanted, cwd);
+    return this.#finish(await this.#expandAll(wanted, round));
   }
 
-  async #expand(wanted: Wanted, cwd: string, seen: Set<string>, depth: number): Promise<Item[]> {
-    const { entry, file } = wanted;
-    const hadText = entry.claim !== undefined;
-    describe(entry, file);
-    if (this.#ledger.drops.holds(entry.path, file.contentHash)) return this.#dropped(wanted);
-    const prepared = await this.#preparer.prepare(file, wanted.cap, cwd, wanted.plain);
-    if (prepared.kind === "blocked") {
-      entry.state = "blocked";
-      entry.reason = prepared.reason;
-      entry.claim = undefined;
-      entry.lastText = undefined;
-      entry.heldBytes = 0;
-      if (!hadText) return [];
-      const note = "Its current text is withheld by the security scan; its earlier text no longer applies.";
-      return [{ ...wanted, status: "withdrawn", truncated: false, note, gone: true }];
+  /**
+   * C10: the same at a turn boundary, and linked files that the conversation lacks: they may have come, been repaired or been
+   * allowed since. `capOf` answers the cap of a file's links.
+   */
+  async refresh(wanted: readonly Wanted[], cwd: string, capOf: (entry: Entry) => number): Promise<Piece[]> {
+    const round: Round = { ...roundOf(wanted, cwd), compared: true };
+    const linking = this.#ledger.claimed().filter(({ path, links }) => links.length > 0 && !round.seen.has(path));
+    const items = await this.#expandAll(wanted, round);
+    for (const entry of linking) {
+      if (entry.claim === undefined || round.seen.has(entry.path)) continue;
+      const from: Linking = { entry, cap: capOf(entry), status: "changed" };
+      items.push(...(await this.#links(from, entry.links, round, linkDepth(this.#ledger, entry))));
     }
-    if (prepared.kind === "path") return [{ ...wanted, truncated: true, note: prepared.note }];
+    return this.#finish(items);
+  }
+
+  async #expandAll(wanted: readonly Wanted[], round: Round): Promise<Item[]> {
+    const items: Item[] = [];
+    for (const item of wanted) items.push(...(await this.#expand(item, round, 0)));
+    return items;
+  }
+
+  #finish(items: readonly Item[]): Piece[] {
+    const pieces = this.#claim(this.#withinTotal(items));
+    return [...pieces, ...this.#claim(unlinked(this.#ledger).map((entry) => this.#noLonger(entry)))];
+  }
+
+  #noLonger(entry: Entry): Item {
+    retire(entry, "removed", `no longer linked from ${entry.linkedFrom ?? "any file"}`);
+    // It may be the instruction file of its own directory, which tools have been in.
+    this.#places.forget(dirname(entry.path));
+    const note = "No longer linked; its text no longer applies.";
+    return { entry, reason: entry.reason, status: "removed", truncated: false, note, gone: true };
+  }
+
+  async #expand(wanted: Wanted, round: Round, depth: number): Promise<Item[]> {
+    const { entry, file } = wanted;
+    const held = entry.claim !== undefined;
+    describe(entry, file);
+    if (this.#ledger.drops.holds(entry.path, file.contentHash)) {
+      this.#withhold(entry, "dropped", DROPPED);
+      return held ? [withdrawal(wanted, "The user dropped this file: its text no longer applies.")] : [];
+    }
+    const prepared = await this.#preparer.prepare(file, wanted.cap, round.cwd, wanted.plain);
+    if (prepared.kind === "blocked") {
+      this.#withhold(entry, "blocked", prepared.reason);
+      if (!held) return [];
+      return [withdrawal(wanted, "Its current text is withheld by the security scan; its earlier text no longer applies.")];
+    }
+    if (prepared.kind === "path") {
+      entry.links = [];
+      return [{ ...wanted, truncated: true, note: prepared.note }];
+    }
     const twin = this.#twin(entry);
     if (twin) return [{ ...wanted, truncated: twin.truncated, note: `The same text as ${twin.path}, which stands above.` }];
     const own: Item = { ...wanted, body: prepared.body, truncated: prepared.truncated };
-    return wanted.plain ? [own] : [own, ...(await this.#links(wanted, prepared.full, cwd, seen, depth))];
+    return wanted.plain ? [own] : [own, ...(await this.#links(wanted, findLinks(prepared.full), round, depth))];
   }
 
-  /** A dropped file yields nothing; what the conversation holds of it, and of the files it alone brought, is withdrawn. */
-  #dropped(wanted: Wanted): Item[] {
-    const { entry } = wanted;
-    const held = entry.claim !== undefined;
-    release(entry, DROPPED);
-    entry.state = "dropped";
-    entry.reason = DROPPED;
-    entry.lastText = undefined;
-    if (!held) return [];
-    const note = "The user dropped this file: its text no longer applies.";
-    const own: Item = { ...wanted, status: "withdrawn", truncated: false, note, gone: true };
-    return [own, ...this.#unlinked(wanted, new Set(), new Set())];
+  /** It stays known, and is looked at again while it is called for. */
+  #withhold(entry: Entry, state: "blocked" | "dropped", reason: string): void {
+    retire(entry, state, reason);
+    if (entry.origin === "nested") this.#places.expect(entry.place);
   }
 
   /** A copy of a nested file whose text is already there (A04: a worktree inside the workspace). */
@@ -111,89 +162,34 @@ export class Deliverer {
       .find((other) => other !== entry && other.state === "visible" && other.claim?.hash === entry.contentHash);
   }
 
-  async #links(from: Wanted, text: string, cwd: string, seen: Set<string>, depth: number): Promise<Item[]> {
+  async #links(from: Linking, links: readonly Linked[], round: Round, depth: number): Promise<Item[]> {
+    const { entry } = from;
+    entry.links = await this.#targets.look(entry, links, round.seen);
     const items: Item[] = [];
-    const linked = new Set<string>();
-    for (const link of findLinks(text)) {
-      const target = await resolveLink(link.target, from.entry.path, from.entry.confine);
-      if (target.kind === "none") continue;
-      const where = { path: from.entry.path, line: link.line };
-      const saying = `${from.entry.path}:${link.line}: @${link.target}`;
-      if (target.kind === "missing") {
-        this.#preparer.tell(
-          { severity: "info", code: "context_link_missing", ...where, message: `${saying}: there is no such file` },
-          link.target,
-        );
-        continue;
-      }
-      if (target.kind === "refused") {
-        this.#preparer.tell(
-          { severity: "warning", code: "context_link_refused", ...where, message: `${saying}: not followed: ${target.message}` },
-          link.target,
-        );
-        continue;
-      }
-      linked.add(target.path);
-      if (seen.has(target.path)) continue;
-      if (depth >= MAX_LINK_DEPTH) {
-        this.#preparer.tell(
-          {
-            severity: "warning",
-            code: "context_link_depth",
-            ...where,
-            message: `${saying}: not followed: links are followed ${MAX_LINK_DEPTH} deep`,
-          },
-          link.target,
-        );
-        continue;
-      }
-      items.push(...(await this.#follow(from, target.path, saying, cwd, seen, depth)));
+    for (const link of entry.links) {
+      if (link.path === undefined || round.seen.has(link.path)) continue;
+      if (round.compared && this.#ledger.get(link.path)?.claim) continue;
+      if (depth >= MAX_LINK_DEPTH) this.#targets.tellDepth(entry, link);
+      else items.push(...(await this.#follow(from, link.path, saying(entry, link), round, depth)));
     }
-    return [...items, ...this.#unlinked(from, linked, seen)];
+    return items;
   }
 
-  async #follow(from: Wanted, path: string, saying: string, cwd: string, seen: Set<string>, depth: number): Promise<Item[]> {
+  async #follow(from: Linking, path: string, said: string, round: Round, depth: number): Promise<Item[]> {
     const file = await loadFile(path, (real) => mayLead(from.entry.confine, real));
     if (file.kind === "refused") {
-      this.#preparer.tell(
-        { severity: "warning", code: "context_link_refused", path, message: `${saying}: not followed: ${file.message}` },
-        path,
-      );
+      const message = `${said}: not followed: ${file.message}`;
+      this.#preparer.tell({ severity: "warning", code: "context_link_refused", path, message }, path);
     }
     if (file.kind !== "text" && file.kind !== "large") return [];
     const { place, scope, confine } = from.entry;
     const fresh = { path, place, scope, origin: "link", confine, linkedFrom: from.entry.path } as const;
     const entry = await entryFor(this.#ledger, file.identity, fresh);
-    if (seen.has(entry.path) || entry.claim?.hash === file.contentHash) return [];
-    seen.add(entry.path);
+    if (round.seen.has(entry.path) || entry.claim?.hash === file.contentHash) return [];
+    round.seen.add(entry.path);
     const status = entry.claim ? "changed" : from.status === "changed" ? "added" : from.status;
     const reason = `linked from ${from.entry.path}`;
-    return await this.#expand({ entry, file, cap: from.cap, reason, ...(status && { status }) }, cwd, seen, depth + 1);
-  }
-
-  /** Files this one used to link and no longer does, and what they alone brought. */
-  #unlinked(from: Wanted, linked: ReadonlySet<string>, seen: ReadonlySet<string>): Item[] {
-    const items: Item[] = [];
-    for (const entry of this.#ledger.claimed()) {
-      if (entry.origin !== "link" || entry.linkedFrom !== from.entry.path || linked.has(entry.path) || seen.has(entry.path))
-        continue;
-      entry.claim = undefined;
-      entry.heldBytes = 0;
-      entry.state = "removed";
-      entry.reason = `no longer linked from ${from.entry.path}`;
-      items.push({
-        entry,
-        file: from.file,
-        cap: 0,
-        reason: entry.reason,
-        status: "removed",
-        truncated: false,
-        note: "No longer linked; its text no longer applies.",
-        gone: true,
-      });
-      items.push(...this.#unlinked({ ...from, entry }, linked, seen));
-    }
-    return items;
+    return await this.#expand({ entry, file, cap: from.cap, reason, ...(status && { status }) }, round, depth + 1);
   }
 
   /** C6: over the total, the broadest become paths; the closest keep their text. */

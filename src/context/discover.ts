@@ -67,7 +67,7 @@ export async function readChain(where: ChainPlaces, filenames: readonly string[]
       const found = await findInDirectory(place.directory, filenames, place.confine, namesIn(place.directory));
       const reason = place.origin === "ancestor" && found.file ? distrust(found.file) : undefined;
       if (reason === undefined || !found.file) return { ...found, place };
-      return { place, refused: [...found.refused, { path: found.file.path, message: reason }] };
+      return { place, named: true, refused: [...found.refused, { path: found.file.path, message: reason }] };
     }),
   );
 }

@@ -75,10 +75,10 @@ class Engine implements ContextEngine {
     this.#cwd = options.cwd;
     this.#preparer = new Preparer(options);
     this.#resolver = new Resolver(options, this.#ledger, this.#preparer);
-    this.#deliverer = new Deliverer(options, this.#ledger, this.#preparer);
-    this.#changes = new ChangeFinder(options, this.#ledger, this.#resolver);
-    this.#index = new BackgroundIndex(options, this.#ledger, this.#resolver, this.#preparer);
     this.#places = new Places(options.root);
+    this.#deliverer = new Deliverer(options, this.#ledger, this.#preparer, this.#places);
+    this.#changes = new ChangeFinder(options, this.#ledger, this.#resolver, this.#places);
+    this.#index = new BackgroundIndex(options, this.#ledger, this.#resolver, this.#preparer);
     this.#pins = new PinBoard(options.root, options.home);
     this.#pinned = new PinnedFiles(options, this.#ledger, this.#preparer, this.#changes);
     this.#dropper = new Dropper(options, this.#ledger, this.#resolver, this.#places);
@@ -259,10 +259,9 @@ class Engine implements ContextEngine {
     const pins = new Set(this.#pins.files());
     for (const { path, contentHash } of recorded)
       if (!pins.has(path)) found.push(await this.#changes.recorded(path, contentHash));
-    const appeared: Wanted[] = [];
-    for (const directory of await this.#places.changedSince()) appeared.push(...(await this.#changes.appeared(directory)));
-    const wanted = unique([...found.flatMap((part) => part.wanted), ...appeared]);
-    const sent = await this.#deliverer.deliver(wanted, this.#cwd);
+    const wanted = unique([...found.flatMap((part) => part.wanted), ...(await this.#changes.appeared(this.#cwd))]);
+    const sent = await this.#deliverer.refresh(wanted, this.#cwd, (entry) => this.#changes.capOf(entry));
+    for (const { info, status } of sent) if (status === "added" && info.origin === "link") this.#changes.tell("added", info);
     const notes = found.flatMap((part) => part.notes);
     const news = await this.#news();
     const pieces = [...sent, ...notes, ...news.pieces];
@@ -328,6 +327,7 @@ class Engine implements ContextEngine {
   /** The file of one nested directory, if the conversation does not hold it; if it does, it has been used once more. */
   async #nestedAt(directory: string, reason: string): Promise<Wanted | undefined> {
     const found = await this.#resolver.directory(directory);
+    if (!found && this.#resolver.passedOver(directory)) this.#places.expect(directory);
     if (!found || this.#ledger.drops.holds(found.entry.path, found.file.contentHash)) return undefined;
     if (found.entry.claim?.kind === "text" || found.entry.claim?.hash === found.file.contentHash) {
       this.#ledger.use(found.entry);

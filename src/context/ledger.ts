@@ -6,6 +6,9 @@ import type { SourceInfo, SourceOrigin, SourceState } from "../types/event.ts";
 import { DropBoard } from "./drops.ts";
 import type { Stamp } from "./load.ts";
 
+/** A link as it is written in the text in force, and the real path it led to when last looked at. */
+export type Linked = { readonly target: string; readonly line: number; readonly path?: string };
+
 export type Entry = {
   /** Real path; the key. */
   readonly path: string;
@@ -29,8 +32,10 @@ export type Entry = {
   heldBytes: number;
   /** Turn-independent clock of use; 0 never. */
   lastUsed: number;
-  /** Path of the file that links this one. */
+  /** Path of a file that links this one: the first of them that is in force. */
   linkedFrom: string | undefined;
+  /** Links of its text while that is in force. */
+  links: readonly Linked[];
 };
 
 export type NewEntry = Pick<Entry, "path" | "place" | "scope" | "origin" | "confine"> & Partial<Entry>;
@@ -47,6 +52,7 @@ const NO_CLAIM = {
   heldBytes: 0,
   lastUsed: 0,
   linkedFrom: undefined,
+  links: [],
 } as const;
 
 const ORIGIN_ORDER: Readonly<Record<SourceOrigin, number>> = {
@@ -79,6 +85,16 @@ export function release(entry: Entry, reason: string): void {
   entry.heldBytes = 0;
   if (entry.state === "dropped") return;
   entry.state = "candidate";
+  entry.reason = reason;
+}
+
+/** Its text is out of force, and with it what it links. */
+export function retire(entry: Entry, state: SourceState, reason: string): void {
+  entry.claim = undefined;
+  entry.heldBytes = 0;
+  entry.lastText = undefined;
+  entry.links = [];
+  entry.state = state;
   entry.reason = reason;
 }
 

@@ -175,6 +175,8 @@ export function matchNames(entries: readonly string[], filenames: readonly strin
 }
 
 export type Found = {
+  /** Whether an instruction file's name is there at all. */
+  readonly named: boolean;
   /** The directory's instruction file, if it has one. */
   readonly file?: Extract<Loaded, { kind: "text" | "large" }>;
   /** Names that were passed over, and why. */
@@ -197,10 +199,10 @@ export async function findInDirectory(
   for (const name of names) {
     const path = join(directory, name);
     const loaded = await loadFile(path, confine);
-    if (loaded.kind === "text" || loaded.kind === "large") return { file: loaded, refused };
+    if (loaded.kind === "text" || loaded.kind === "large") return { named: true, file: loaded, refused };
     if (loaded.kind === "refused") refused.push({ path, message: loaded.message });
   }
-  return { refused };
+  return { named: names.length > 0, refused };
 }
 
 /** A directory's modification time; undefined where it cannot be told. */

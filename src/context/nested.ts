@@ -22,6 +22,8 @@ export class Places {
   readonly #root: string;
   /** Directories that a tool touch has checked in this context → their modification time then. */
   readonly #visited = new Map<string, number | undefined>();
+  /** Directories whose file the conversation should hold and does not. */
+  readonly #expected = new Set<string>();
 
   constructor(root: string) {
     this.#root = root;
@@ -29,8 +31,23 @@ export class Places {
 
   /** C11: a new context checks every directory afresh; or this one is due for another look. */
   forget(directory?: string): void {
-    if (directory === undefined) this.#visited.clear();
-    else this.#visited.delete(directory);
+    if (directory !== undefined) {
+      this.#visited.delete(directory);
+      this.#expected.delete(directory);
+      return;
+    }
+    this.#visited.clear();
+    this.#expected.clear();
+  }
+
+  /** The file of this directory was called for and is blocked, unreadable, empty or gone: look again at each turn (C10). */
+  expect(directory: string): void {
+    this.#expected.add(directory);
+  }
+
+  /** The conversation holds its file now. */
+  met(directory: string): void {
+    this.#expected.delete(directory);
   }
 
   /**
@@ -52,8 +69,13 @@ export class Places {
     return due;
   }
 
+  /** Directories that are due for another look at this turn. */
+  async due(): Promise<Set<string>> {
+    return new Set([...(await this.#changedSince()), ...[...this.#expected].slice(-MAX_WATCHED)]);
+  }
+
   /** Checked directories in which something was added or removed since. */
-  async changedSince(): Promise<string[]> {
+  async #changedSince(): Promise<string[]> {
     const watched = [...this.#visited].slice(-MAX_WATCHED);
     const now = await Promise.all(watched.map(([directory]) => directoryStamp(directory)));
     return watched.flatMap(([directory, before], at) => {

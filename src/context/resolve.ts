@@ -32,6 +32,8 @@ export class Resolver {
   readonly #preparer: Preparer;
   /** Real path once the chain has been read: files are known by real paths. */
   #configHome: string | undefined;
+  /** Directories with an instruction file that is empty or unreadable, and no other. */
+  readonly #passedOver = new Set<string>();
 
   constructor(options: ContextOptions, ledger: Ledger, preparer: Preparer) {
     this.#options = options;
@@ -75,7 +77,11 @@ export class Resolver {
     const found = await findInDirectory(directory, settings.filenames, root, names);
     const place: ChainPlace = { directory, origin: "nested", scope: scopeOf(root, directory), confine: root };
     this.#noteRefused(found, place);
-    if (!found.file) return undefined;
+    this.#passedOver.delete(directory);
+    if (!found.file) {
+      if (found.named) this.#passedOver.add(directory);
+      return undefined;
+    }
     const entry = await entryFor(this.#ledger, found.file.identity, placed(place, found.file.path));
     if ((entry.origin === "link" || entry.origin === "pin") && entry.claim === undefined) {
       // It was linked or pinned before; now it stands for its own directory.
@@ -83,6 +89,11 @@ export class Resolver {
       Object.assign(entry, { place: directory, origin, scope, confine, linkedFrom: undefined });
     }
     return { entry, file: found.file };
+  }
+
+  /** Whether the last look at this directory met an instruction file that says nothing. */
+  passedOver(directory: string): boolean {
+    return this.#passedOver.has(directory);
   }
 
   #noteRefused(found: Found, place: ChainPlace): void {
