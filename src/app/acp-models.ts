@@ -2,6 +2,7 @@
 import { createCredentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { resolveProviders } from "../provider/presets.ts";
+import { keySource } from "./provider-key.ts";
 
 /** A longer list helps nobody choose. */
 const MAX_MODELS = 200;
@@ -19,7 +20,7 @@ export async function modelNames(
     providers.map(async (settings) => {
       const keyed = settings.apiKeyEnv !== undefined;
       const able = keyed
-        ? (await credentials.source(settings.name, settings.apiKeyEnv)) !== undefined
+        ? (await keySource(settings, loaded, credentials)) !== undefined
         : Object.hasOwn(config.providers, settings.name);
       return able ? [settings] : [];
     }),

@@ -12,6 +12,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import type { RunEvent } from "../types/event.ts";
+import { keyVariables } from "./model.ts";
 import { version } from "./version.ts";
 
 export type ProbeParts = {
@@ -58,7 +59,7 @@ async function withAgent<T>(
 ): Promise<Probed<T>> {
   const { agent, env, cwd, loaded, processes, signal } = parts;
   const providers = resolveProviders(env, loaded.config.providers);
-  const credentialNames = Object.values(providers).flatMap((settings) => settings.apiKeyEnv ?? []);
+  const credentialNames = keyVariables(providers, loaded);
   const inherited = childEnvironment(env, { allow: loaded.config.shell.envAllow, credentialNames });
   const command = {
     name: agent.name,

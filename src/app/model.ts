@@ -4,12 +4,12 @@
  */
 import { resolve } from "node:path";
 import type { Window } from "../agent/budget.ts";
-import { isLoopback } from "../base/loopback.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { Credentials } from "../config/credentials.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
+import { referencedNames } from "../config/secrets.ts";
 import { createProvider } from "../provider/create.ts";
 import { networkConnect } from "../provider/http.ts";
 import { modelInfo } from "../provider/models.ts";
@@ -20,6 +20,7 @@ import type { ProviderSettings } from "../types/settings.ts";
 import type { Extras } from "./extras.ts";
 import { readGivenFile } from "./given-file.ts";
 import { FALLBACK_WINDOW } from "./ledger.ts";
+import { keyFor, keySource, needsKey } from "./provider-key.ts";
 import { version } from "./version.ts";
 
 export type ChosenModel = {
@@ -62,27 +63,16 @@ function windowOf(info: ModelInfo, configured: boolean): Window {
   return { contextWindow: info.contextWindow, maxOutput, source: configured ? "configured" : "static" };
 }
 
-function isHere(baseUrl: string | undefined): boolean {
-  return baseUrl !== undefined && URL.canParse(baseUrl) && isLoopback(new URL(baseUrl).hostname);
-}
-
 /** Then the way leads through a proxy, and what is opened ahead would go past it. */
 function isProxied(env: Readonly<Record<string, string>>): boolean {
   return PROXY_VARIABLES.some((name) => Boolean(env[name]));
 }
 
-/** A key is asked for unless the server is on this machine or the provider is the user's own and names no variable. */
-function needsKey(settings: ProviderSettings, loaded: LoadedConfig): boolean {
-  if (settings.local || settings.apiKeyEnv === undefined || isHere(settings.baseUrl)) return false;
-  const override = loaded.config.providers[settings.name];
-  return override === undefined || override.apiKeyEnv !== undefined || override.baseUrl === undefined;
-}
-
 async function keyOf(settings: ProviderSettings, request: ModelRequest): Promise<string | undefined> {
-  const override = request.loaded.config.providers[settings.name];
-  if (override?.withoutCredential) return undefined;
-  const key = await request.credentials.lookup(settings.name, settings.apiKeyEnv ?? null);
-  if (key !== undefined || !needsKey(settings, request.loaded)) return key;
+  const { loaded, credentials } = request;
+  const key = await keyFor(settings, loaded, credentials);
+  if (key !== undefined || !needsKey(settings, loaded)) return key;
+  if (loaded.config.providers[settings.name]?.withoutCredential) return undefined;
   throw new MissingKey(
     `no API key for ${settings.name}.\nLooked for: the variable ${settings.apiKeyEnv} and a key stored by "thndrs login ${settings.name}".\nSet ${settings.apiKeyEnv}, run thndrs login ${settings.name}, or play a recording with --replay FILE.`,
   );
@@ -96,7 +86,7 @@ async function credited(
   const keyed = Object.values(providers).filter((settings) => settings.apiKeyEnv !== undefined);
   const found = await Promise.all(
     keyed.map(async (settings) =>
-      (await request.credentials.source(settings.name, settings.apiKeyEnv)) === undefined ? [] : [settings.name],
+      (await keySource(settings, request.loaded, request.credentials)) === undefined ? [] : [settings.name],
     ),
   );
   return new Set(found.flat());
@@ -129,12 +119,13 @@ async function openReplay(file: string, request: ModelRequest): Promise<ChosenMo
     modelId: file,
     info: { id: file },
     window: FALLBACK_WINDOW,
-    keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers)),
+    keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers), request.loaded),
   };
 }
 
-function keyVariables(providers: Readonly<Record<string, ProviderSettings>>): string[] {
-  return Object.values(providers).flatMap((settings) => settings.apiKeyEnv ?? []);
+/** Variables that hold credentials of providers and servers, whatever they are called. */
+export function keyVariables(providers: Readonly<Record<string, ProviderSettings>>, loaded: LoadedConfig): string[] {
+  return [...Object.values(providers).flatMap((settings) => settings.apiKeyEnv ?? []), ...referencedNames(loaded.settings)];
 }
 
 const ACP = "acp:";
@@ -168,7 +159,7 @@ function openAgent(name: string, request: ModelRequest): ChosenModel {
     },
     info: { id: name },
     window: FALLBACK_WINDOW,
-    keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers)),
+    keyVariables: keyVariables(resolveProviders(request.env, request.loaded.config.providers), request.loaded),
   };
 }
 
@@ -231,6 +222,6 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
     modelId: id,
     info,
     window: windowOf(info, config.models[`${settings.name}/${id}`]?.contextWindow !== undefined),
-    keyVariables: keyVariables(providers),
+    keyVariables: keyVariables(providers, request.loaded),
   };
 }

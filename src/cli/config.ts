@@ -1,7 +1,7 @@
 /** `thndrs config path|show|edit`. Refuses: writing settings itself (the editor does, and the file is checked afterwards). */
 import { runInteractive } from "../base/interactive.ts";
 import { findExecutable } from "../base/process.ts";
-import { redact } from "../base/redact.ts";
+import { redact, redactValue } from "../base/redact.ts";
 import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
@@ -62,8 +62,11 @@ async function show(context: CommandContext): Promise<ExitCode> {
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
   const exact = createCredentials({ env, configHome: loaded.homes.config }).knownValues();
-  const keys = showKeys(loaded.settings, root).map((shown) =>
-    shown.value === undefined ? shown : { ...shown, value: redact(shown.value, { exact }) },
+  const hide = (text: string): string => redact(text, { exact });
+  // The values first, while it is known what they are: the word behind `--token` in a list is a secret.
+  const settings = loaded.settings.map((setting) => ({ ...setting, value: redactValue(setting.value, hide) }));
+  const keys = showKeys(settings, root).map((shown) =>
+    shown.value === undefined ? shown : { ...shown, value: hide(shown.value) },
   );
   if (!flags.json) {
     showText(context, loaded, keys);

@@ -1,11 +1,13 @@
 /** The single questions of `thndrs doctor`. Refuses: putting the answers into words for a person (doctor-text.ts). */
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { addressProblem } from "../app/model.ts";
+import { needsKey } from "../app/provider-key.ts";
 import { commit, version } from "../app/version.ts";
 import { detectEngines, engineEnvironment } from "../base/engines.ts";
 import { runProcess } from "../base/process.ts";
+import { redact } from "../base/redact.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { probeLocal } from "../provider/listing.ts";
@@ -118,22 +120,24 @@ export async function checkModel(
   broken: boolean,
 ): Promise<{ readonly name: string | null; readonly blocking: readonly string[] }> {
   const model = endpoints.loaded.config.model ?? (broken ? context.flags.model : undefined);
-  if (model?.startsWith("acp:")) return { name: model, blocking: [] };
+  if (model?.startsWith("acp:")) {
+    const known = Object.hasOwn(endpoints.loaded.config.acp.agents, model.slice("acp:".length));
+    return { name: model, blocking: known || broken ? [] : [`no agent ${model} is configured under [acp.agents]`] };
+  }
   const able = new Set<string>();
   for (const settings of Object.values(endpoints.providers)) if (await endpoints.sourceOf(settings)) able.add(settings.name);
   const choice = chooseModel({ model, providers: endpoints.providers, hasCredential: (settings) => able.has(settings.name) });
   // A broken configuration is the thing to repair first; what follows from it is noise.
   if (!choice.ok) return { name: model ?? null, blocking: broken ? [] : [choice.message] };
-  if ("replay" in choice) return { name: `replay/${choice.replay}`, blocking: [] };
+  if ("replay" in choice) {
+    const there = existsSync(resolve(context.cwd, choice.replay));
+    return { name: `replay/${choice.replay}`, blocking: there ? [] : [`there is no recording ${choice.replay}`] };
+  }
   const { provider } = choice;
   const name = `${provider.name}/${choice.model}`;
   const problem = addressProblem(provider);
   if (problem !== undefined) return { name, blocking: [problem] };
-  const needsKey =
-    !provider.local &&
-    provider.apiKeyEnv !== undefined &&
-    endpoints.loaded.config.providers[provider.name]?.baseUrl === undefined;
-  const keyed = able.has(provider.name) || !needsKey;
+  const keyed = able.has(provider.name) || !needsKey(provider, endpoints.loaded);
   return {
     name,
     blocking: keyed ? [] : [`no key for ${provider.name}: set ${provider.apiKeyEnv}, or run: thndrs login ${provider.name}`],
@@ -145,7 +149,9 @@ export async function checkReach(endpoints: Endpoints, signal: AbortSignal): Pro
   const asked = Object.values(endpoints.providers).map(async (settings): Promise<Reach | undefined> => {
     if (settings.baseUrl === undefined) return undefined;
     const configured = endpoints.loaded.config.providers[settings.name] !== undefined;
-    const about = { provider: settings.name, url: settings.baseUrl };
+    // A user name, a password, a key in the query: an address can hold all of them.
+    const url = redact(settings.baseUrl, { exact: endpoints.credentials.knownValues() });
+    const about = { provider: settings.name, url };
     if (settings.local && !configured) {
       const models = await probeLocal(settings, signal);
       return { ...about, ok: models !== undefined, models: models?.length ?? null, reason: models ? null : "nothing answers" };

@@ -2,6 +2,7 @@
  * The providers as this user has them: presets, configuration, environment and credentials joined, for the commands that
  * speak about providers rather than to a model. Refuses: choosing a model for a run (app/ does).
  */
+import { keyFor, keySource } from "../app/provider-key.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
@@ -26,15 +27,13 @@ export type Endpoints = {
 export function joinEndpoints(context: CommandContext, root: string, loaded: LoadedConfig): Endpoints {
   const { env } = context;
   const credentials = createCredentials({ env, configHome: loaded.homes.config });
-  const barred = (settings: ProviderSettings): boolean =>
-    settings.apiKeyEnv === undefined || loaded.config.providers[settings.name]?.withoutCredential === true;
   return {
     root,
     loaded,
     credentials,
     providers: resolveProviders(env, loaded.config.providers),
-    keyOf: async (settings) => (barred(settings) ? undefined : credentials.lookup(settings.name, settings.apiKeyEnv)),
-    sourceOf: async (settings) => (barred(settings) ? undefined : credentials.source(settings.name, settings.apiKeyEnv)),
+    keyOf: (settings) => keyFor(settings, loaded, credentials),
+    sourceOf: (settings) => keySource(settings, loaded, credentials),
   };
 }
 

@@ -95,7 +95,8 @@ function buildProvider(group: Group, env: Environment, diagnostics: Diagnostic[]
   const headers = expandMap(group, "headers", env, diagnostics);
   const query = expandMap(group, "query", env, diagnostics);
   const models = group.get<readonly string[]>("models");
-  const foreign = group.setting("base_url")?.origin === "project" && group.setting("api_key_env")?.origin !== "project";
+  const fromProject = group.setting("base_url")?.origin === "project";
+  const foreign = fromProject && group.setting("api_key_env")?.origin !== "project";
   return {
     name: group.name,
     ...(wire ? { wire } : {}),
@@ -106,6 +107,7 @@ function buildProvider(group: Group, env: Environment, diagnostics: Diagnostic[]
     ...(models ? { models } : {}),
     ...(models?.[0] ? { defaultModel: models[0] } : {}),
     ...(foreign ? { withoutCredential: true as const } : {}),
+    ...(fromProject && !foreign ? { withoutStored: true as const } : {}),
   };
 }
 

@@ -26,11 +26,12 @@ export type Keychain = {
 export type Credentials = {
   /**
    * The key of a provider (`openai`), trimmed. `variable` is the provider's key variable; without one, `<NAME>_API_KEY`.
-   * `null`: no variable counts. Undefined when there is none or the keychain does not answer.
+   * `null`: no variable counts. `stored` false: neither does what was stored. Undefined when there is none or the keychain does
+   * not answer.
    */
-  lookup(name: string, variable?: string | null): Promise<string | undefined>;
+  lookup(name: string, variable?: string | null, stored?: boolean): Promise<string | undefined>;
   /** Where `lookup` would find it, without asking the keychain. */
-  source(name: string, variable?: string | null): Promise<CredentialSource | undefined>;
+  source(name: string, variable?: string | null, stored?: boolean): Promise<CredentialSource | undefined>;
   /** Providers with a stored key, by name. */
   stored(): Promise<readonly { readonly name: string; readonly source: CredentialSource }[]>;
   /** @throws UserError when there is nowhere to store it. */
@@ -151,13 +152,13 @@ export function createCredentials(options: CredentialOptions): Credentials {
     return (await askKeychain(save, keychainTimeoutMs)) === true;
   };
   return {
-    async lookup(name, variable) {
+    async lookup(name, variable, also = true) {
       const given = variableValue(env, name, variable);
       if (given) {
         held.add(given.value);
         return given.value;
       }
-      const stored = read().entries.get(name);
+      const stored = also ? read().entries.get(name) : undefined;
       if (!stored) return undefined;
       const chain = keychain();
       const asked =
@@ -168,10 +169,10 @@ export function createCredentials(options: CredentialOptions): Credentials {
       if (value) held.add(value);
       return value;
     },
-    async source(name, variable) {
+    async source(name, variable, also = true) {
       const given = variableValue(env, name, variable);
       if (given) return { kind: "environment", variable: given.variable };
-      const stored = read().entries.get(name);
+      const stored = also ? read().entries.get(name) : undefined;
       return stored && file ? place(stored, file) : undefined;
     },
     async stored() {

@@ -80,7 +80,17 @@ function settingsOf(file: SettingsFile, declared: readonly Declared[], origin: "
   }));
 }
 
-function readVariables(env: Environment, cwd: string, homes: Homes): readonly Setting[] {
+/** Variables that the configuration itself names: keys of providers, what is written as `${NAME}`. */
+function namedVariables(winners: ReadonlyMap<string, Setting>): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { path, value } of winners.values()) {
+    if (path[path.length - 1] === "api_key_env") names.add(String(value));
+    for (const [, name = ""] of (JSON.stringify(value) ?? "").matchAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)/g)) names.add(name);
+  }
+  return names;
+}
+
+function readVariables(env: Environment, cwd: string, homes: Homes, winners: ReadonlyMap<string, Setting>): readonly Setting[] {
   // Most environments hold none: then the table of keys is not gone through.
   if (!Object.keys(env).some((name) => name.startsWith("THNDRS_"))) return [];
   const names = new Map<string, KeySpec>();
@@ -92,6 +102,7 @@ function readVariables(env: Environment, cwd: string, homes: Homes): readonly Se
   for (const [name, text] of Object.entries(env)) {
     if (!name.startsWith("THNDRS_") || text === undefined || text.trim() === "" || isOtherVariable(name)) continue;
     const spec = names.get(name);
+    if (!spec && namedVariables(winners).has(name)) continue;
     if (!spec) {
       const near = nearestWord(name, [...names.keys(), "THNDRS_HOME"]);
       const hint = near ? `; did you mean ${near}?` : '; "thndrs help configuration" lists the variables';
@@ -149,9 +160,10 @@ function lay(winners: Map<string, Setting>, layer: readonly Setting[]): void {
   }
   for (const setting of layer) {
     const below = winners.get(setting.key);
-    const more = setting.key === "skill_dirs" && Array.isArray(below?.value) ? below.value : [];
-    const value = Array.isArray(setting.value) ? [...new Set([...setting.value, ...more])] : setting.value;
-    winners.set(setting.key, { ...setting, value });
+    const adds = setting.key === "skill_dirs" && Array.isArray(setting.value);
+    const more = adds && Array.isArray(below?.value) ? below.value : [];
+    // Only there: the words of a command may repeat.
+    winners.set(setting.key, adds ? { ...setting, value: [...new Set([...setting.value, ...more])] } : setting);
   }
 }
 
@@ -199,7 +211,7 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
     files.push({ path: project.path, source: "project", hash: contentHash(project.bytes), trusted: state === "trusted" });
     if (admitted.waiting.length > 0) untrusted = { path: project.path, bytes: project.bytes, keys: admitted.waiting, state };
   }
-  lay(winners, readVariables(env, cwd, homes));
+  lay(winners, readVariables(env, cwd, homes, winners));
   lay(winners, readFlags(flags, cwd, homes));
   const input = { winners, env, files, noContext: flags.noContext === true, noMcp: flags.noMcp === true };
   const config = buildConfig(input, diagnostics);

@@ -60,19 +60,30 @@ async function takeLock(path: string): Promise<string> {
 }
 
 /**
- * Reads the file, lets `change` answer with its new text, and writes that; nobody else's change is lost between the two.
+ * Reads the file, lets `change` answer with its new text, and writes that with `mode`; nobody else's change is lost between the
+ * two.
  * @throws UserError with the reason
  */
-export async function updatePrivateFile(path: string, change: (read: FileRead) => string | Promise<string>): Promise<void> {
+export async function updateSettingsFile(
+  path: string,
+  mode: number,
+  change: (read: Exclude<FileRead, { kind: "unreadable" }>) => string | Promise<string>,
+): Promise<void> {
   const lock = await takeLock(path);
   try {
     const read = readSettingsFile(path);
     // Writing over what cannot be read would lose it.
     if (read.kind === "unreadable") throw new UserError(`${path} cannot be read: ${read.reason}`);
-    await writePrivateFile(path, await change(read));
+    const written = await writeOwnFile(path, await change(read), mode);
+    if (!written.ok) throw new UserError(`${path} cannot be written: ${written.message}`);
   } finally {
     await rm(lock, { force: true });
   }
+}
+
+/** The same for a file that nobody else may read. */
+export function updatePrivateFile(path: string, change: (read: FileRead) => string | Promise<string>): Promise<void> {
+  return updateSettingsFile(path, 0o600, change);
 }
 
 /** Takes a private file away; one that is not there is no error, nor is one that cannot be removed. */

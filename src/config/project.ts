@@ -29,6 +29,13 @@ async function isInside(path: string, root: string): Promise<boolean> {
   return below(path) && below(await deepestReal(path));
 }
 
+/** Hooks and settings there run programs, and git's own files are not to lie among ours. */
+function isGits(path: string, root: string): boolean {
+  return relative(root, path)
+    .split(/[/\\]/)
+    .some((part) => part.toLowerCase() === ".git");
+}
+
 async function isAdmitted(declared: Declared, trusted: boolean, root: string): Promise<boolean> {
   switch (declared.spec.project) {
     case "harmless":
@@ -40,7 +47,9 @@ async function isAdmitted(declared: Declared, trusted: boolean, root: string): P
     case "inside": {
       if (trusted) return true;
       const paths = Array.isArray(declared.value) ? declared.value : [declared.value];
-      for (const path of paths) if (!(await isInside(String(path), root))) return false;
+      for (const path of paths.map(String)) {
+        if (!(await isInside(path, root)) || isGits(path, root) || isGits(await deepestReal(path), root)) return false;
+      }
       return true;
     }
   }

@@ -47,6 +47,8 @@ export type ProviderOverride = Partial<Omit<ProviderSettings, "name">> & {
    * neither the preset's variable nor a stored key (security.md 4).
    */
   readonly withoutCredential?: true;
+  /** The base URL comes from a project file: what the user has stored for the provider of that name is for another address. */
+  readonly withoutStored?: true;
 };
 
 /** Resolved and frozen. */

@@ -25,17 +25,28 @@ export function literalSecretIn(name: string, value: string): string | undefined
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/**
- * The values of the variables that headers and queries of providers refer to as `${NAME}`: whoever keeps such a value out of a file
- * keeps a secret, whatever the variable is called. A path (`${HOME}`) is none.
- */
-export function referencedValues(
-  settings: readonly { readonly path: readonly string[]; readonly value: unknown }[],
-  env: Readonly<Record<string, string | undefined>>,
-): string[] {
-  const carried = settings.filter(({ path }) => path[0] === "providers" && (path[2] === "headers" || path[2] === "query"));
+type Settings = readonly { readonly path: readonly string[]; readonly value: unknown }[];
+
+/** Where a request carries what was set: headers and queries of providers, headers of MCP servers. */
+function isCarried([room, second, third, fourth]: readonly string[]): boolean {
+  if (room === "providers") return third === "headers" || third === "query";
+  return room === "mcp" && second === "servers" && fourth === "headers";
+}
+
+/** The variables that what requests carry refers to as `${NAME}`. */
+export function referencedNames(settings: Settings): string[] {
+  const carried = settings.filter(({ path }) => isCarried(path));
+  if (carried.length === 0) return [];
   const names = carried.flatMap(({ value }) => [...JSON.stringify(value).matchAll(REFERENCE)].map(([, name = ""]) => name));
-  return [...new Set(names)].flatMap((name) => {
+  return [...new Set(names)];
+}
+
+/**
+ * The values of those variables: whoever keeps such a value out of a file keeps a secret, whatever the variable is called. A path
+ * (`${HOME}`) is none.
+ */
+export function referencedValues(settings: Settings, env: Readonly<Record<string, string | undefined>>): string[] {
+  return referencedNames(settings).flatMap((name) => {
     const value = env[name]?.trim() ?? "";
     return value === "" || /^[~.]?\//.test(value) ? [] : [value];
   });

@@ -76,7 +76,7 @@ export function showKeys(settings: readonly Setting[], workspaceRoot: string): r
 /** A new configuration file: every key a user might want, commented out, with its default. */
 export function templateText(): string {
   const lines = [
-    "# thndrs configuration. Every key, with its default; remove the # to set one.",
+    "# thndrs configuration. Every key, with its default; remove the # to set one, and write a value where there is a …",
     '# "thndrs config show" prints what counts here, and why. Keys and tokens never go into this file: "thndrs login".',
     "",
   ];
@@ -90,7 +90,11 @@ export function templateText(): string {
       lines.push("", `# [${here}]`);
       table = here;
     }
-    lines.push(`# ${name} = ${fallbackOf(spec) ?? '""'}  # ${spec.about}`);
+    // A key without a default, or whose default depends on the place, is shown by what it is: its line is no line to uncomment.
+    const fallback = fallbackOf(spec);
+    const plain = fallback !== undefined && !fallback.includes("<");
+    const about = plain || fallback === undefined ? spec.about : `${spec.about} (default: ${JSON.parse(fallback)})`;
+    lines.push(`# ${name} = ${plain ? fallback : "…"}  # ${about}`);
   }
   lines.push(
     "",

@@ -1,16 +1,16 @@
 /**
  * What of a workspace the user has trusted (cli.md, Configuration; security.md 1). A list in the config home, outside any
- * repository, binds real path and content: any edit takes the trust back. SHA-256 here, not the short content hash of
+ * repository, binds place and content: any edit takes the trust back, and a link in another repository that leads to a trusted
+ * file is a file of that repository, whose relative programs are its own: links are not followed. SHA-256 here, not the short content hash of
  * the log: somebody who can make two files with one hash must gain nothing. Refuses: deciding what trust is needed for.
  */
-import { realpath } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { UserError } from "../base/user-error.ts";
 import { updatePrivateFile } from "./private-file.ts";
 import { type FileRead, readSettingsFile } from "./settings-file.ts";
 
 type TrustEntry = {
-  /** Real path of the trusted file. */
+  /** Where the trusted file stands, below the real path of its workspace. */
   readonly path: string;
   /** `sha256:` + 64 hex digits of its bytes. */
   readonly hash: string;
@@ -58,7 +58,6 @@ const textOf = (trusted: readonly TrustEntry[]): string => `${JSON.stringify({ v
 /** The trust list of `configHome`; without a config home nothing is trusted and nothing can be. */
 export function openTrust(configHome: string | undefined): TrustStore {
   const file = configHome ? join(configHome, "trust.json") : undefined;
-  const real = (path: string): Promise<string> => realpath(path).catch(() => path);
   const needFile = (): string => {
     if (file) return file;
     throw new UserError("there is no place to remember trust: set HOME or THNDRS_HOME (or use --trust-project for one run)");
@@ -68,7 +67,7 @@ export function openTrust(configHome: string | undefined): TrustStore {
       if (!file) return "untrusted";
       const entries = entriesOf(readSettingsFile(file));
       if (entries.length === 0) return "untrusted";
-      const known = await real(path);
+      const known = resolve(path);
       const found = entries.find((entry) => entry.path === known);
       if (!found) return "untrusted";
       return found.hash === trustHash(bytes) ? "trusted" : "changed";
@@ -78,8 +77,7 @@ export function openTrust(configHome: string | undefined): TrustStore {
     },
     async add(files) {
       const time = new Date().toISOString();
-      const added: TrustEntry[] = [];
-      for (const { path, bytes } of files) added.push({ path: await real(path), hash: trustHash(bytes), time });
+      const added = files.map(({ path, bytes }): TrustEntry => ({ path: resolve(path), hash: trustHash(bytes), time }));
       const paths = new Set(added.map((entry) => entry.path));
       await updatePrivateFile(needFile(), (read) =>
         textOf([...entriesOf(read).filter((entry) => !paths.has(entry.path)), ...added]),

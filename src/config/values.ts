@@ -155,7 +155,8 @@ export function readText(type: KeyType, text: string, place: Place): ReadValue {
     case "integer":
       return readValue(type, /^\d+$/.test(trimmed) ? Number(trimmed) : trimmed, place);
     case "boolean": {
-      const value = BOOLEANS[trimmed.toLowerCase()];
+      const word = trimmed.toLowerCase();
+      const value = Object.hasOwn(BOOLEANS, word) ? BOOLEANS[word] : undefined;
       return value === undefined ? bad("1, 0, true, false, yes, no, on or off") : good(value);
     }
     case "fraction":

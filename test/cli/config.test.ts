@@ -93,7 +93,7 @@ test("edit makes a template, runs $EDITOR with its arguments, and checks the res
   stage.user(template);
   expect((await stage.load()).settings).toEqual([]);
   // Uncommented as it stands, the template is a valid file too.
-  const lines = template.split("\n").filter((line) => /^# (\[[a-z]+\]|\w+ = (?!""))/.test(line));
+  const lines = template.split("\n").filter((line) => /^# (\[[a-z]+\]|\w+ = (?!…))/.test(line));
   stage.user(lines.map((line) => line.slice(2)).join("\n"));
   expect((await stage.load()).settings.length).toBeGreaterThan(20);
 });

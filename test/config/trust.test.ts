@@ -201,6 +201,7 @@ test("security 4: a trusted project's address gets no credential it did not name
     name: "openai",
     baseUrl: "https://team.example/v1",
     apiKeyEnv: "TEAM_KEY",
+    withoutStored: true,
   });
   // The user's own address in the environment outranks the project's.
   expect((await place.load(trusted, { OPENAI_BASE_URL: "https://mine" })).config.providers.openai).toMatchObject({
