@@ -2,19 +2,19 @@
  * `thndrs mcp add|remove NAME`: one `[mcp.servers.NAME]` table in the user's configuration, or in the project's with
  * --project. Everything else in the file stays as it is, byte for byte. Refuses: keeping a secret in a file.
  */
-import { writeOwnFile } from "../base/files.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { configPaths, findHomes } from "../config/homes.ts";
 import { nameKey } from "../config/keys.ts";
+import { updateSettingsFile } from "../config/private-file.ts";
 import { decodeSettings, MAX_CONFIG_BYTES, readSettingsFile } from "../config/settings-file.ts";
 import { parseConfigFile } from "../config/toml.ts";
 import { loginName } from "../mcp/login-store.ts";
 import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 
-type ConfigFile = { readonly path: string; readonly text: string; readonly home: string | undefined };
+type ConfigFile = { readonly path: string; readonly home: string | undefined };
 
 async function configFile(context: CommandContext): Promise<ConfigFile> {
   const { env, cwd, flags } = context;
@@ -23,9 +23,20 @@ async function configFile(context: CommandContext): Promise<ConfigFile> {
   const paths = configPaths(homes, root);
   const path = flags.project ? paths.project : paths.user;
   if (path === undefined) throw new UserError("there is no place for a user configuration: set HOME or THNDRS_HOME");
-  const read = readSettingsFile(path, MAX_CONFIG_BYTES);
-  if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
-  return { path, text: read.kind === "bytes" ? decodeSettings(path, read.bytes) : "", home: homes.user };
+  return { path, home: homes.user };
+}
+
+/** Lets `change` make a new text of the file's; one process at a time. A mode the user gave the file stays. */
+async function edit(context: CommandContext, { path }: ConfigFile, change: (text: string) => string): Promise<void> {
+  const found = readSettingsFile(path, MAX_CONFIG_BYTES);
+  if (found.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${found.reason}`);
+  const mode = found.kind === "bytes" ? found.mode : context.flags.project ? 0o644 : 0o600;
+  await updateSettingsFile(path, mode, (read) => {
+    if (read.kind === "absent") return change("");
+    const text = decodeSettings(path, read.bytes);
+    const bom = read.bytes[0] === 0xef && read.bytes[1] === 0xbb && read.bytes[2] === 0xbf ? "\ufeff" : "";
+    return bom + change(text);
+  });
 }
 
 /** What the file declares, one line of text a key; throws where it is broken. */
@@ -37,11 +48,6 @@ const prefixOf = (name: string): string => `mcp\0servers\0${name}\0`;
 
 function isOf(key: string, name: string): boolean {
   return key.startsWith(prefixOf(name));
-}
-
-async function write(context: CommandContext, file: ConfigFile, text: string): Promise<void> {
-  const written = await writeOwnFile(file.path, text, context.flags.project ? 0o644 : 0o600);
-  if (!written.ok) throw new UserError(`${file.path} cannot be written: ${written.message}`);
 }
 
 /** `NAME=VALUE` words → an inline table. */
@@ -75,14 +81,15 @@ export async function addServer(context: CommandContext, name: string): Promise<
   if (name.trim() === "" || name.length > 64) throw new UserError("a server's name has 1 to 64 characters");
   const table = tableText(context, name);
   const file = await configFile(context);
-  const before = declared(file, file.text);
-  if ([...before.keys()].some((key) => isOf(key, name))) {
-    throw new UserError(`${file.path} has an MCP server "${name}" already; remove it first: thndrs mcp remove ${name}`);
-  }
-  const gap = file.text === "" ? "" : file.text.endsWith("\n") ? "\n" : "\n\n";
-  const text = `${file.text}${gap}${table}`;
-  declared(file, text);
-  await write(context, file, text);
+  await edit(context, file, (old) => {
+    if ([...declared(file, old).keys()].some((key) => isOf(key, name))) {
+      throw new UserError(`${file.path} has an MCP server "${name}" already; remove it first: thndrs mcp remove ${name}`);
+    }
+    const gap = old === "" ? "" : old.endsWith("\n") ? "\n" : "\n\n";
+    const text = `${old}${gap}${table}`;
+    declared(file, text);
+    return text;
+  });
   const { stdout } = context.output;
   stdout.line(`added to ${visible(file.path)}:`);
   for (const line of table.trimEnd().split("\n")) stdout.line(visible(`    ${line}`));
@@ -92,31 +99,41 @@ export async function addServer(context: CommandContext, name: string): Promise<
   return EXIT.ok;
 }
 
-/** The text without the tables of one server: from their headers to the next header. */
+/** The text without the tables of one server: from their headers to the next header, or to the comment right above that. */
 function withoutTables(text: string, name: string): string {
   const words = [nameKey(["mcp", "servers", name]), `mcp.servers.${JSON.stringify(name)}`, `mcp.servers.'${name}'`];
   const kept: string[] = [];
   let inside = false;
+  /** Comments that nothing has followed yet: whose they are, the next line tells. */
+  let above: string[] = [];
   for (const line of text.split(/(?<=\n)/)) {
+    if (inside && /^\s*#/.test(line)) {
+      above.push(line);
+      continue;
+    }
+    const comments = above;
+    above = [];
     const header = /^\s*\[\s*([^[\]]+?)\s*\]\s*(?:#.*)?\r?\n?$/.exec(line)?.[1]?.replace(/\s*\.\s*/g, ".");
     if (header !== undefined) inside = words.some((word) => header === word || header.startsWith(`${word}.`));
     else if (/^\s*\[\[/.test(line)) inside = false;
-    if (!inside) kept.push(line);
+    if (!inside) kept.push(...comments, line);
   }
-  return kept.join("");
+  return [...kept, ...above].join("");
 }
 
 /** @throws UserError when there is none, or the file writes it in a way that cannot be taken out safely */
 export async function removeServer(context: CommandContext, name: string): Promise<ExitCode> {
   const file = await configFile(context);
-  const before = declared(file, file.text);
-  if (![...before.keys()].some((key) => isOf(key, name))) throw new UserError(`${file.path} has no MCP server "${name}"`);
-  const text = withoutTables(file.text, name).replace(/\n{3,}$/, "\n");
-  const after = declared(file, text);
-  const wanted = [...before].filter(([key]) => !isOf(key, name));
-  const same = after.size === wanted.length && wanted.every(([key, value]) => after.get(key) === value);
-  if (!same) throw new UserError(`${file.path}: [mcp.servers.${name}] cannot be taken out safely; remove it yourself`);
-  await write(context, file, text);
+  await edit(context, file, (old) => {
+    const before = declared(file, old);
+    if (![...before.keys()].some((key) => isOf(key, name))) throw new UserError(`${file.path} has no MCP server "${name}"`);
+    const text = withoutTables(old, name).replace(/\n{3,}$/, "\n");
+    const after = declared(file, text);
+    const wanted = [...before].filter(([key]) => !isOf(key, name));
+    const same = after.size === wanted.length && wanted.every(([key, value]) => after.get(key) === value);
+    if (!same) throw new UserError(`${file.path}: [mcp.servers.${name}] cannot be taken out safely; remove it yourself`);
+    return text;
+  });
   const credentials = createCredentials({ env: context.env, configHome: findHomes(context.env, context.cwd).config });
   const forgotten = await credentials.remove(loginName(name));
   context.output.stdout.line(visible(`removed from ${file.path}: ${name}${forgotten ? ", and its login" : ""}`));

@@ -8,8 +8,8 @@ import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { setTopLevelKey } from "../config/edit.ts";
 import { configPaths } from "../config/homes.ts";
-import { writePrivateFile } from "../config/private-file.ts";
-import { decodeSettings, readSettingsFile } from "../config/settings-file.ts";
+import { updatePrivateFile } from "../config/private-file.ts";
+import { decodeSettings } from "../config/settings-file.ts";
 import { createProvider } from "../provider/create.ts";
 import { probeLocal } from "../provider/listing.ts";
 import { modelInfo } from "../provider/models.ts";
@@ -128,10 +128,10 @@ async function writeModel(session: Session, model: string): Promise<string> {
   const { homes } = session.endpoints.loaded;
   const path = configPaths(homes, session.endpoints.root).user;
   if (path === undefined) throw new UserError("there is no home for a configuration file: set HOME or THNDRS_HOME");
-  const read = readSettingsFile(path);
-  if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
-  const text = read.kind === "bytes" ? decodeSettings(path, read.bytes) : "";
-  await writePrivateFile(path, setTopLevelKey(path, text, "model", model));
+  await updatePrivateFile(path, (read) => {
+    const text = read.kind === "bytes" ? decodeSettings(path, read.bytes) : "";
+    return setTopLevelKey(path, text, "model", model);
+  });
   return path;
 }
 
