@@ -32,7 +32,7 @@ export async function askEndpoint(endpoints: Endpoints, settings: ProviderSettin
 /** Local servers that are not configured: looked for, and only listed when they answer. */
 async function askQuietly(endpoints: Endpoints, settings: ProviderSettings, signal: AbortSignal): Promise<Served | undefined> {
   if (endpoints.loaded.config.providers[settings.name]) return askEndpoint(endpoints, settings, signal);
-  const models = await probeLocal(settings, signal);
+  const models = await probeLocal(settings, signal, { models: endpoints.loaded.config.models });
   return models && { ok: true, models };
 }
 

@@ -58,7 +58,8 @@ export function endpoint(settings: ProviderSettings, path: string): URL | undefi
   const url = new URL(settings.baseUrl);
   if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
   let base = url.pathname.replace(/\/+$/, "");
-  if (base.endsWith(path)) base = base.slice(0, -path.length);
+  // Somebody gave the address of one of its paths.
+  base = base.replace(/\/(?:chat\/completions|responses|messages|models)$/, "");
   // Anthropic's own convention leaves the version out of the base URL.
   if (settings.wire === "anthropic" && !/\/v\d+[a-z0-9]*$/.test(base)) base += "/v1";
   url.pathname = base + path;

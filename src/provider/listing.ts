@@ -26,7 +26,12 @@ type Listing =
 const MAX_LIST = 16 * 1024 * 1024;
 const PROBE_MS = 800;
 
-/** Lists the models of one endpoint, sorted by id; what the server does not tell comes from the table. Never throws. */
+/** More pages than this are no list of models. */
+const MAX_PAGES = 20;
+
+/**
+ * Lists the models of one endpoint, all its pages, sorted by id; what the server does not tell comes from the table. Never throws.
+ */
 export async function listModels(settings: ProviderSettings, options: ListOptions, signal: AbortSignal): Promise<Listing> {
   const url = endpoint(settings, "/models");
   if (url === undefined) return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`) };
@@ -36,12 +41,20 @@ export async function listModels(settings: ProviderSettings, options: ListOption
   try {
     const headers = requestHeaders(settings, (await loadWire(settings)).headers(apiKey), options.userAgent);
     const get = options.fetch ?? networkFetch;
-    const response = await get(url.href, { headers, signal, redirect: "manual" });
-    const body = await readBody(response, response.ok ? MAX_LIST : MAX_BODY);
-    if (!response.ok) return failed(failureOfStatus(url.host, response.status, body.text, response.headers, Date.now()));
-    const models = body.cut ? undefined : readList(settings, parseJson(body.text), options.models ?? {});
-    if (models === undefined) return failed(failure("protocol", `${url.host} did not answer with a list of models`));
-    return { ok: true, models };
+    const found = new Map<string, ModelInfo>();
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const response = await get(url.href, { headers, signal, redirect: "manual" });
+      const body = await readBody(response, response.ok ? MAX_LIST : MAX_BODY);
+      if (!response.ok) return failed(failureOfStatus(url.host, response.status, body.text, response.headers, Date.now()));
+      const answer = parseJson(body.text);
+      const models = body.cut ? undefined : readList(settings, answer, options.models ?? {});
+      if (models === undefined) return failed(failure("protocol", `${url.host} did not answer with a list of models`));
+      for (const model of models) if (!found.has(model.id)) found.set(model.id, model);
+      const last = field(answer, "has_more") === true ? filled(field(answer, "last_id")) : undefined;
+      if (last === undefined || last === url.searchParams.get("after_id")) break;
+      url.searchParams.set("after_id", last);
+    }
+    return { ok: true, models: [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)) };
   } catch (error) {
     if (signal.aborted) return failed(failure("cancelled", "cancelled"));
     return failed(failureOfError(url.host, error, false));
@@ -52,10 +65,10 @@ export async function listModels(settings: ProviderSettings, options: ListOption
 export async function probeLocal(
   settings: ProviderSettings,
   signal: AbortSignal,
-  get?: Fetch,
+  options: Pick<ListOptions, "fetch" | "models"> = {},
 ): Promise<readonly ModelInfo[] | undefined> {
   const brief = AbortSignal.any([signal, AbortSignal.timeout(PROBE_MS)]);
-  const listing = await listModels(settings, { userAgent: "thndrs", ...(get === undefined ? {} : { fetch: get }) }, brief);
+  const listing = await listModels(settings, { userAgent: "thndrs", ...options }, brief);
   return listing.ok ? listing.models : undefined;
 }
 
@@ -79,8 +92,7 @@ function readList(
 ): readonly ModelInfo[] | undefined {
   const found = Array.isArray(value) ? value : (field(value, "data") ?? field(value, "models"));
   if (!Array.isArray(found)) return undefined;
-  const models = list(found).flatMap((entry) => readModel(settings, entry, overrides));
-  return models.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  return list(found).flatMap((entry) => readModel(settings, entry, overrides));
 }
 
 function readModel(
