@@ -1,5 +1,7 @@
 /** Cuts instruction text to its cap (C6): 70 % head, 20 % tail, a marker between. Characters are UTF-16 units. */
 
+import { attribute } from "../base/own-elements.ts";
+
 const HEAD = 0.7;
 const TAIL = 0.2;
 /** How far a cut may move to keep one written character whole. */
@@ -30,7 +32,7 @@ function boundary(text: string, at: number, step: -1 | 1): number {
 const count = (value: number): string => value.toLocaleString("en-US");
 
 /**
- * `name` is how the marker names the file; `readable` says whether the file tools can reach it.
+ * `name` is how the marker names the file (escaped as in the file's element); `readable` says whether the file tools can reach it.
  * The result never has more than `cap` characters plus the marker.
  */
 export function capText(text: string, cap: number, name: string, readable: boolean): Capped {
@@ -41,6 +43,6 @@ export function capText(text: string, cap: number, name: string, readable: boole
   const rest = readable
     ? "read the rest with read_file_range"
     : "the rest lies outside the workspace, where the file tools cannot read";
-  const marker = `[… ${name}: ${count(shown)} of ${count(text.length)} characters shown; ${rest} …]`;
+  const marker = `[… ${attribute(name)}: ${count(shown)} of ${count(text.length)} characters shown; ${rest} …]`;
   return { text: `${text.slice(0, headEnd)}\n${marker}\n${text.slice(tailStart)}`, truncated: true };
 }

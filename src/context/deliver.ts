@@ -3,6 +3,7 @@
  * each claimed in the ledger. Refuses: deciding which files are wanted, the words around the pieces.
  */
 import { dirname } from "node:path";
+import { attribute } from "../base/own-elements.ts";
 import type { ContextOptions } from "./contract.ts";
 import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
@@ -143,7 +144,8 @@ export class Deliverer {
       return [{ ...wanted, truncated: true, note: prepared.note }];
     }
     const twin = this.#twin(entry);
-    if (twin) return [{ ...wanted, truncated: twin.truncated, note: `The same text as ${twin.path}, which stands above.` }];
+    if (twin)
+      return [{ ...wanted, truncated: twin.truncated, note: `The same text as ${attribute(twin.path)}, which stands above.` }];
     const own: Item = { ...wanted, body: prepared.body, truncated: prepared.truncated };
     return wanted.plain ? [own] : [own, ...(await this.#links(wanted, findLinks(prepared.full), round, depth))];
   }

@@ -1,4 +1,5 @@
 /** What is sent again after compaction (C11): which nested files, and the list of all others. Refuses: sending. */
+import { attribute } from "../base/own-elements.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import type { Resolved } from "./resolve.ts";
 
@@ -31,7 +32,7 @@ export function redeliveryText(ledger: Ledger): string {
     entry.state = "path_only";
     entry.reason = "listed by path after compaction";
   }
-  const lines = listed.map((entry) => `- ${entry.path.replace(/[<>\u0000-\u001f]/g, "?")} (scope ${entry.scope})`);
+  const lines = listed.map((entry) => `- ${attribute(entry.path)} (scope ${attribute(entry.scope)})`);
   const more = others.length - listed.length;
   if (more > 0) lines.push(`- … and ${more} more`);
   return ["Other instruction files, not included; read one before you work under its scope:", ...lines].join("\n");
