@@ -85,9 +85,15 @@ find_target() {
 download() {
   if have curl; then
     case $1 in https:*) only=https ;; *) only=http,https ;; esac
-    curl --fail --silent --show-error --location --proto "=$only" --connect-timeout 20 --retry 2 --output "$2" "$1"
+    # Less than 1 kB a second for half a minute is no download any more.
+    curl --fail --silent --show-error --location --proto "=$only" --connect-timeout 20 --speed-limit 1000 --speed-time 30 \
+      --retry 2 --output "$2" "$1"
   elif have wget; then
-    wget -q -O "$2" "$1"
+    # GNU's tries twenty times by itself; Busybox' knows no other number than one.
+    case $(wget --version 2>/dev/null || true) in
+      GNU*) wget -q -T 30 -t 3 -O "$2" "$1" ;;
+      *) wget -q -T 30 -O "$2" "$1" ;;
+    esac
   else
     fail "neither curl nor wget is installed" "install one of them, or download the archive by hand from $url"
   fi
@@ -110,8 +116,10 @@ sum_of() {
 # Sets archive, version and expected from SHA256SUMS.
 find_archive() {
   archive=''
-  while read -r sum name; do
+  carriage=$(printf '\r')
+  while read -r sum name || [ -n "${sum:-}" ]; do
     name=${name#\*}
+    name=${name%"$carriage"}
     case $name in
       */*) continue ;;
       thndrs-*-"$target".tar.gz) ;;

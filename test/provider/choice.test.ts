@@ -1,6 +1,7 @@
 /** Presets, the default choice, what is known of models, and what endpoints list. */
 import { expect, test } from "bun:test";
 import { variablePrefix } from "../../src/base/variable-name.ts";
+import { endpoint } from "../../src/provider/http.ts";
 import { listModels, probeLocal } from "../../src/provider/listing.ts";
 import { modelInfo } from "../../src/provider/models.ts";
 import { PRESET_NAMES, resolveProviders } from "../../src/provider/presets.ts";
@@ -149,6 +150,29 @@ test("GET /models in the shapes servers give it, sorted, with what they tell", a
     signal,
   );
   expect([strange.ok, !strange.ok && strange.failure.class]).toEqual([false, "protocol"]);
+});
+
+test("all pages of a list are read, each model is there once, and pages that lead nowhere end it", async () => {
+  const signal = new AbortController().signal;
+  const asked: string[] = [];
+  const pages: Readonly<Record<string, object>> = {
+    "": { data: [{ id: "b" }, { id: "a" }], has_more: true, last_id: "a" },
+    a: { data: [{ id: "a" }, { id: "c" }], has_more: true, last_id: "c" },
+    c: { data: [{ id: "d" }], has_more: true, last_id: "c" },
+  };
+  const fetch = async (url: string) => {
+    const after = new URL(url).searchParams.get("after_id") ?? "";
+    asked.push(after);
+    return Response.json(pages[after] ?? {});
+  };
+  const listing = await listModels(settingsFor("anthropic", "http://mock.test"), { userAgent: "t", fetch }, signal);
+  expect(listing.ok && listing.models.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
+  expect(asked).toEqual(["", "a", "c"]);
+});
+
+test("the address of any of its paths is a base URL", () => {
+  for (const path of ["", "/", "/chat/completions", "/responses", "/messages", "/models/"])
+    expect(endpoint(settingsFor("chat", `http://mock.test/v1${path}`), "/models")?.href).toBe("http://mock.test/v1/models");
 });
 
 test("a list without an end is not read to it, and no message of a list repeats a key", async () => {

@@ -292,6 +292,16 @@ test("sums that are missing, or say nothing about this build, are refused", asyn
   }
 });
 
+test("sums with other line ends, or none at the end, are read", async () => {
+  const files = releaseOf("0.2.0", ALL);
+  const sums = String(files["/latest/download/SHA256SUMS"]);
+  for (const other of [sums.trimEnd(), sums.replaceAll("\n", "\r\n"), sums.replaceAll("\n", "\r\n").trimEnd()]) {
+    await using stage = await makeStage();
+    serve({ ...files, "/latest/download/SHA256SUMS": other });
+    expect((await install(stage)).code).toBe(0);
+  }
+});
+
 test("takes the build for the system, the processor and the C library", async () => {
   const musl = "echo 'musl libc (x86_64)' >&2; exit 1";
   const cases: readonly (readonly [Record<string, string>, string])[] = [
