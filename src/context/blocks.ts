@@ -3,6 +3,8 @@
  * containers decide where a fence begins and ends and how far a code span can reach. Refuses: what stands inside prose.
  */
 
+import { once } from "../base/once.ts";
+
 export type Block = {
   /** Indented code is no block: lists make it ambiguous. */
   readonly kind: "prose" | "fence" | "html";
@@ -35,18 +37,22 @@ const SETEXT = /(?:=+|-+)[ \t]*(?=\n|$)/y;
 const RULE = /(?:(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|(?:-[ \t]*){3,})(?=\n|$)/y;
 const MARKER = /(?:[-*+]|(\d{1,9})[.)])(?=[ \t\n]|$)/y;
 const VERBATIM = /<(?:script|pre|textarea|style)(?=[\s>]|$)/iy;
-const ELEMENT =
-  /<\/?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?=[\s>]|\/>|$)/iy;
-const ATTRIBUTE = `[ \\t]+[a-z_:][\\w.:-]*(?:[ \\t]*=[ \\t]*(?:[^\\s"'=<>\`]+|'[^'\\n]*'|"[^"\\n]*"))?`;
-const LONE_TAG = new RegExp(`<(?:[a-z][a-z0-9-]*(?:${ATTRIBUTE})*[ \\t]*/?|/[a-z][a-z0-9-]*[ \\t]*)>[ \\t]*(?=\\n|$)`, "iy");
+const element = once(
+  () =>
+    /<\/?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?=[\s>]|\/>|$)/iy,
+);
+const loneTag = once(() => {
+  const attribute = `[ \\t]+[a-z_:][\\w.:-]*(?:[ \\t]*=[ \\t]*(?:[^\\s"'=<>\`]+|'[^'\\n]*'|"[^"\\n]*"))?`;
+  return new RegExp(`<(?:[a-z][a-z0-9-]*(?:${attribute})*[ \\t]*/?|/[a-z][a-z0-9-]*[ \\t]*)>[ \\t]*(?=\\n|$)`, "iy");
+});
 /** Elements of HTML by what ends them (CommonMark, HTML blocks 1–5). */
-const DELIMITED: readonly (readonly [RegExp, RegExp])[] = [
+const delimited = once((): readonly (readonly [RegExp, RegExp])[] => [
   [VERBATIM, /<\/(?:script|pre|textarea|style)>/i],
   [/<!--/y, /-->/],
   [/<\?/y, /\?>/],
   [/<![a-z]/iy, />/],
   [/<!\[CDATA\[/y, /\]\]>/],
-];
+]);
 
 class BlockReader {
   readonly #text: string;
@@ -184,14 +190,14 @@ class BlockReader {
   }
 
   #html(from: number, lazy: boolean, begin: (leaf?: Leaf) => true): boolean {
-    const delimited = DELIMITED.find(([open]) => this.#has(open, from));
-    if (delimited) {
-      const [, close] = delimited;
+    const found = delimited().find(([open]) => this.#has(open, from));
+    if (found) {
+      const [, close] = found;
       begin({ kind: "html", start: from, end: this.#end, close });
       if (close.test(this.#text.slice(from, this.#end))) this.#closeLeaf();
       return true;
     }
-    if (!this.#has(ELEMENT, from) && (lazy || !this.#has(LONE_TAG, from))) return false;
+    if (!this.#has(element(), from) && (lazy || !this.#has(loneTag(), from))) return false;
     return begin({ kind: "html", start: from, end: this.#end });
   }
 

@@ -3,6 +3,7 @@
  * only spans that all of them see count as code. Refuses: finding the stretches (blocks.ts).
  */
 
+import { once } from "../base/once.ts";
 import { LinkEnds } from "./link-ends.ts";
 
 /** Places are relative to the stretch. */
@@ -11,13 +12,15 @@ export type Inline = { readonly kind: "span" | "comment"; readonly start: number
 /** A line that begins like a block of some dialect: list item, table row, heading, container. */
 const BLOCK_LIKE = /^[ \t]*(?:[-+*|#<>:=~$%]|\d+[.)])/;
 const DELIMITER_ROW = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
-const ATTRIBUTE = `[ \\t\\n]+[a-z_:][\\w.:-]*(?:[ \\t\\n]*=[ \\t\\n]*(?:[^ \\t\\n"'=<>\`]+|'[^']*'|"[^"]*"))?`;
-const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 /** What may hold a backtick and is no code: tags and automatic links. */
-const TAG = new RegExp(
-  `<(?:[a-z][a-z0-9-]*(?:${ATTRIBUTE})*[ \\t\\n]*/?>|/[a-z][a-z0-9-]*[ \\t\\n]*>|[a-z][a-z0-9+.-]{1,31}:[^\\u0000-\\u0020<>]*>|[a-z0-9.!#$%&'*+/=?^_\`{|}~-]+@${LABEL}(?:\\.${LABEL})*>)`,
-  "iy",
-);
+const tag = once(() => {
+  const attribute = `[ \\t\\n]+[a-z_:][\\w.:-]*(?:[ \\t\\n]*=[ \\t\\n]*(?:[^ \\t\\n"'=<>\`]+|'[^']*'|"[^"]*"))?`;
+  const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+  return new RegExp(
+    `<(?:[a-z][a-z0-9-]*(?:${attribute})*[ \\t\\n]*/?>|/[a-z][a-z0-9-]*[ \\t\\n]*>|[a-z][a-z0-9+.-]{1,31}:[^\\u0000-\\u0020<>]*>|[a-z0-9.!#$%&'*+/=?^_\`{|}~-]+@${label}(?:\\.${label})*>)`,
+    "iy",
+  );
+});
 const MARK = /\\[\s\S]|`+|[<[\]]/g;
 const DELIMITED = [
   [/<!--/y, "-->"],
@@ -54,8 +57,8 @@ function tagEnd(piece: string, last: ReadonlyMap<string, number>, at: number): n
     const from = at + 2;
     return from <= (last.get(close) ?? -1) ? piece.indexOf(close, from) + close.length : undefined;
   }
-  TAG.lastIndex = at;
-  const found = TAG.exec(piece);
+  tag().lastIndex = at;
+  const found = tag().exec(piece);
   return found ? at + found[0].length : undefined;
 }
 
