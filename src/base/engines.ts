@@ -25,8 +25,13 @@ export function detectEngines(path: string | undefined, root: string): Engines {
   // An empty value would mean the system's standard places.
   if (outside === "" && path !== "") return { rg: undefined, fd: undefined, find: undefined };
   const locate = (name: string): string | undefined => {
-    const found = findExecutable(name, outside);
-    return found !== undefined && !isInside(realOf(found), root) ? found : undefined;
+    // A link on the way may lead into the workspace: then the next directory has its turn.
+    for (const directory of outside?.split(delimiter) ?? [undefined]) {
+      if (directory === "") continue;
+      const found = findExecutable(name, directory);
+      if (found !== undefined && !isInside(realOf(found), root)) return found;
+    }
+    return undefined;
   };
   return { rg: locate("rg"), fd: locate("fd") ?? locate("fdfind"), find: locate("find") };
 }

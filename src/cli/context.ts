@@ -104,7 +104,7 @@ function printReport(context: CommandContext, report: Report): void {
   stdout.line(visible(`Workspace: ${report.root}`));
   stdout.line(visible(`Directory: ${report.cwd}`));
   if (!report.enabled) {
-    stdout.line("Project context is off (--no-context, or context.enabled in the configuration).");
+    stdout.line("Project context is off (--no-context).");
     return;
   }
   stdout.line("");

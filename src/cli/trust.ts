@@ -110,22 +110,26 @@ export async function grant(
   kind?: TrustFile["kind"],
 ): Promise<ExitCode> {
   if (context.env[MARKER_VARIABLE]) throw new UserError("trust is given by a person, not by a command of a run", EXIT.policy);
-  const { stdout } = context.output;
+  const { stdout, stderr } = context.output;
+  // With --json stdout holds the document alone; what is asked about goes where a person reads it.
+  const telling = context.flags.json ? stderr : stdout;
   const files = await withReferences((await findTrustFiles(root)).filter((file) => kind === undefined || file.kind === kind));
   const waiting: TrustFile[] = [];
   for (const file of files) if ((await store.state(file.path, file.bytes)) !== "trusted") waiting.push(file);
   if (waiting.length === 0) {
-    stdout.line(files.length === 0 ? `nothing in ${visible(root)} asks for trust` : "already trusted as it is now");
+    telling.line(files.length === 0 ? `nothing in ${visible(root)} asks for trust` : "already trusted as it is now");
+    if (context.flags.json) stdout.line(JSON.stringify({ trusted: [] }));
     return EXIT.ok;
   }
-  for (const file of waiting) for (const line of describe(context, file, root)) stdout.line(line);
-  await stdout.flush();
+  for (const file of waiting) for (const line of describe(context, file, root)) telling.line(line);
+  await telling.flush();
   if (!(await confirm(context))) {
-    stdout.line("nothing was trusted");
+    telling.line("nothing was trusted");
     return signalExit(context.signal) ?? EXIT.failed;
   }
   await store.add(waiting);
-  stdout.line(
+  if (context.flags.json) stdout.line(JSON.stringify({ trusted: waiting.map((file) => file.path) }));
+  telling.line(
     `trusted: ${waiting.map((file) => visible(relative(root, file.path))).join(", ")} (until the next edit; take it back with "thndrs trust --revoke")`,
   );
   return EXIT.ok;

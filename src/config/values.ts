@@ -119,9 +119,9 @@ export function readValue(type: KeyType, raw: unknown, place: Place): ReadValue 
     case "texts":
       return isTexts(raw) ? good([...raw]) : bad(`a list of text, such as ["one", "two"], of at most ${MAX_LIST}`);
     case "path":
-      return typeof raw === "string" && raw !== "" ? good(toPath(raw, place)) : bad("a path");
+      return typeof raw === "string" && raw !== "" && !raw.includes("\0") ? good(toPath(raw, place)) : bad("a path");
     case "paths":
-      return isTexts(raw)
+      return isTexts(raw) && !raw.some((item) => item.includes("\0"))
         ? good(raw.map((item) => toPath(item, place)))
         : bad(`a list of paths, such as ["skills"], of at most ${MAX_LIST}`);
     case "url":

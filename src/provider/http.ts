@@ -103,7 +103,8 @@ export async function* streamOnce(
   }
 }
 
-function noUrl(settings: ProviderSettings): ProviderFailure {
+/** Why no request can be made. */
+export function noUrl(settings: ProviderSettings): ProviderFailure {
   const what =
     settings.baseUrl === undefined
       ? "has no base URL"

@@ -5,7 +5,7 @@
 import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
 import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
 import { failure, failureOfError, failureOfStatus } from "./failure.ts";
-import { endpoint, type Fetch, networkFetch, requestHeaders } from "./http.ts";
+import { endpoint, type Fetch, networkFetch, noUrl, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
 import { keyRedaction } from "./secrets.ts";
@@ -34,7 +34,7 @@ const MAX_PAGES = 20;
  */
 export async function listModels(settings: ProviderSettings, options: ListOptions, signal: AbortSignal): Promise<Listing> {
   const url = endpoint(settings, "/models");
-  if (url === undefined) return { ok: false, failure: failure("invalid_request", `provider ${settings.name} has no base URL`) };
+  if (url === undefined) return { ok: false, failure: noUrl(settings) };
   const apiKey = options.apiKey?.trim() || undefined;
   const clean = keyRedaction(settings, apiKey);
   const failed = (said: ProviderFailure): Listing => ({ ok: false, failure: { ...said, message: clean(said.message) } });

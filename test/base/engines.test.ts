@@ -1,0 +1,16 @@
+/** Engines are looked up on PATH, and what leads into the workspace is passed over for the next one. */
+import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
+import { detectEngines } from "../../src/base/engines.ts";
+import { tempDir } from "../support/temp.ts";
+
+test("a program that leads into the workspace gives way to the next one on PATH", async () => {
+  await using dir = await tempDir({ "ws/bin/rg": "#!/bin/sh\n", "usr/rg": "#!/bin/sh\n", "usr/fdfind": "#!/bin/sh\n" });
+  for (const file of ["ws/bin/rg", "usr/rg", "usr/fdfind"]) chmodSync(dir.at(file), 0o755);
+  mkdirSync(dir.at("first"));
+  symlinkSync(dir.at("ws/bin/rg"), dir.at("first/rg"));
+  const path = [dir.at("ws/bin"), dir.at("first"), dir.at("nowhere"), dir.at("usr")].join(":");
+  expect(detectEngines(path, dir.at("ws"))).toEqual({ rg: dir.at("usr/rg"), fd: dir.at("usr/fdfind"), find: undefined });
+  expect(detectEngines(dir.at("first"), dir.at("ws")).rg).toBeUndefined();
+  expect(detectEngines(dir.at("ws/bin"), dir.at("ws"))).toEqual({ rg: undefined, fd: undefined, find: undefined });
+});
