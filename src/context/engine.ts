@@ -45,7 +45,7 @@ export type { Drop } from "./drops.ts";
 const INDEX_WAIT_MS = 150;
 /** Nested files that came or went are listed up to here; then counted. */
 const MAX_LISTED_NEWS = 20;
-const OFF = { ok: false, message: "Project context is off (--no-context, or context.enabled = false)." } as const;
+const OFF = { ok: false, message: "Project context is off (--no-context)." } as const;
 /** Reading such a file brings its text into the conversation, not into force. */
 const WITHHELD: ReadonlySet<string> = new Set(["blocked", "dropped"]);
 const NOTHING: Delivery = { text: "", sources: [] };
