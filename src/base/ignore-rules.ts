@@ -7,6 +7,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { Ignore } from "ignore";
+import { isReadOtherwise } from "./ignore-dialect.ts";
 import { once } from "./once.ts";
 
 /** The ignore file only one engine reads; honoured by every stand-in for that engine. */
@@ -65,7 +66,7 @@ export function isIgnored(level: IgnoreLevel, relative: string, isDirectory: boo
   if (level.matcher === undefined) return false;
   level.tests += 1;
   if (level.tests % MAX_CACHED_ANSWERS === 0) level.matcher = combine([level.matcher]);
-  return level.matcher?.ignores(isDirectory ? `${relative}/` : relative) ?? false;
+  return level.matcher?.ignores(asBytes(isDirectory ? `${relative}/` : relative)) ?? false;
 }
 
 /** Rules of every directory of a tree, looked up by path; for callers that see paths and not a walk. */
@@ -98,6 +99,17 @@ export class IgnoreTree {
   }
 }
 
+/**
+ * Whether rg and fd would read a rule in force inside `relative` otherwise than git. Rule files further down are not looked for,
+ * which would cost as much as the walk itself.
+ */
+export function hasRulesReadOtherwise(root: string, relative: string, own: PrivateIgnoreFile): boolean {
+  const directory = relative === "" ? root : `${root}/${relative}`;
+  const files = [excludeFile(directory), ...[".gitignore", ".ignore", own].map((name) => `${directory}/${name}`)];
+  if (files.some((path) => readRules(path).some(isReadOtherwise))) return true;
+  return relative !== "" && hasRulesReadOtherwise(root, parentOf(relative), own);
+}
+
 /** The directory of a relative path, "" for the root. */
 export function parentOf(relative: string): string {
   const slash = relative.lastIndexOf("/");
@@ -116,7 +128,14 @@ function extend(above: Ignore | undefined, lines: readonly string[], directory: 
   if (lines.length === 0) return above;
   const rules = matchers()({ ignorecase: false });
   if (above !== undefined) rules.add(above);
-  return rules.add(directory === "" ? lines : lines.map((line) => anchorRule(line, directory)));
+  return rules.add(lines.map((line) => asBytes(directory === "" ? line : anchorRule(line, directory))));
+}
+
+/**
+ * One character for each byte: to git `?` and `[^a]` are one byte, so `?.txt` is not `é.txt`. What was no UTF-8 is a byte of its own.
+ */
+function asBytes(text: string): string {
+  return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text).toString("latin1").replaceAll("\xef\xbf\xbd", "\xff");
 }
 
 /** One rule of `directory`'s ignore file, rewritten to mean the same from the root. */
@@ -124,7 +143,7 @@ export function anchorRule(line: string, directory: string): string {
   const negative = line.startsWith("!");
   const body = negative ? line.slice(1) : line;
   const slash = body.indexOf("/");
-  const anchored = slash >= 0 && slash < body.trimEnd().length - 1;
+  const anchored = slash >= 0 && slash < body.replace(/ +$/, "").length - 1;
   const literal = directory.replace(/[\\*?[\]]/g, "\\$&");
   const rest = body.startsWith("/") ? body.slice(1) : body;
   return `${negative ? "!" : ""}/${literal}/${anchored || body.startsWith("/") ? "" : "**/"}${rest}`;
@@ -144,7 +163,8 @@ function readRules(path: string): string[] {
 }
 
 function isRule(line: string): boolean {
-  return line.trim() !== "" && !line.startsWith("#");
+  // One of slashes only would be the directory itself, which git never means.
+  return !/^!?[/ ]*$/.test(line) && !line.startsWith("#");
 }
 
 /**

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { msUntil } from "../base/clock.ts";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
-import { IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
+import { hasRulesReadOtherwise, IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
 import { type ProcessEnd, runProcess } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
@@ -140,12 +140,13 @@ async function listBuiltIn(request: ListRequest, timeoutMs: number, take: TakePa
 
 /**
  * Whether fd or rg would apply exactly our ignore rules. Below the root they must be told to look at parent directories,
- * and then files above the root would count too: where such files exist, another engine serves.
+ * and then files above the root would count too: where such files exist, another engine serves. So it does where they would read
+ * a rule otherwise than git.
  */
 function appliesOurRules(engine: "fd" | "rg", request: { readonly root: string; readonly base: string }): boolean {
   const { root, base } = request;
   if (engine === "rg" && [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`))) return false;
-  return base === "" || !hasRulesAbove(root);
+  return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, ".fdignore");
 }
 
 /** Whether an ignore file above the root would have a say. */

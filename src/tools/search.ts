@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { z } from "zod";
 import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
+import { hasRulesReadOtherwise } from "../base/ignore-rules.ts";
 import { pathText } from "../base/path-quote.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts";
@@ -77,14 +78,18 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
 export async function searchFiles(request: SearchRequest, rg: string | undefined): Promise<SearchOutcome> {
-  // Below the root rg looks at parent directories, also at those above the root, whose rules are not ours.
-  const agrees = request.base === "" || request.baseIsFile || request.includeIgnored || !hasRulesAbove(request.root);
+  const agrees = request.baseIsFile || request.includeIgnored || appliesOurRules(request);
   const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
   if (outcome !== undefined) return outcome;
   const passedOver = rg === undefined ? "missing" : agrees ? "broken" : "rules";
   const builtIn = await searchBuiltIn({ ...request, timeoutMs: msUntil(deadline) });
   return builtIn.ok ? { ...builtIn, passedOver } : builtIn;
+}
+
+/** Below the root rg looks at parent directories, also at those above the root, whose rules are not ours. */
+function appliesOurRules({ root, base }: SearchRequest): boolean {
+  return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, ".rgignore");
 }
 
 function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
