@@ -18,12 +18,12 @@ import {
 } from "@modelcontextprotocol/client";
 import { isObject } from "../base/json.ts";
 import type { ProcessOwner } from "../base/process.ts";
-import { httpStatus } from "./failures.ts";
-import { boundedFetch } from "./http-transport.ts";
+import { httpStatus, isTimeout } from "./failures.ts";
+import { fetchDuring } from "./http-transport.ts";
 import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
 import { StdioTransport } from "./stdio-transport.ts";
-import { atMost } from "./waiting.ts";
+import { atMost, orAborted } from "./waiting.ts";
 
 /** Pages of one list, and tools of one server. */
 const MAX_PAGES = 64;
@@ -78,9 +78,9 @@ export type Connecting = {
   readonly done: Promise<Connection>;
   /** Undefined for HTTP. */
   readonly facts: () => ProcessFacts | undefined;
-  /** Ends what was started, also in the middle of the handshake. */
+  /** Ends what was started, also in the middle of the handshake; waits for no answer of a server. */
   readonly end: () => Promise<void>;
-  /** Takes what the browser came back with and fetches the tokens; the caller connects or calls again. */
+  /** Takes what the browser came back with and fetches the tokens, within the time-out; the caller connects or calls again. */
   readonly finishAuth: (answer: URLSearchParams) => Promise<void>;
 };
 
@@ -137,12 +137,12 @@ function newClient(request: ConnectRequest, beginning: Beginning): Client {
 
 type HttpTransport = StreamableHTTPClientTransport | SSEClientTransport;
 
-function httpTransports(plan: HttpPlan, request: ConnectRequest) {
+function httpTransports(plan: HttpPlan, request: ConnectRequest, life: AbortSignal) {
   const url = new URL(plan.url);
   const options = {
     requestInit: { headers: plan.headers },
     ...(request.auth && { authProvider: request.auth }),
-    fetch: boundedFetch,
+    fetch: fetchDuring(life),
   };
   return {
     streamable: () => new StreamableHTTPClientTransport(url, options),
@@ -161,34 +161,50 @@ type Opened = { readonly client: Client; readonly transport: Transport };
 /** The transport in use, also of an attempt that failed: an authorization is finished on the one that asked for it. */
 type Held = { transport?: HttpTransport };
 
-async function open(request: ConnectRequest, transport: Transport, beginning: Beginning = "handshake"): Promise<Opened> {
+/** `signal`: when to give up, wherever the handshake is; the client's own limit covers no more than its first request. */
+async function open(
+  request: ConnectRequest,
+  signal: AbortSignal,
+  transport: Transport,
+  beginning: Beginning = "handshake",
+): Promise<Opened> {
   const client = newClient(request, beginning);
+  const connected = client.connect(transport, { signal, timeout: request.plan.timeoutMs });
   try {
-    await client.connect(transport, { signal: request.signal, timeout: request.plan.timeoutMs });
+    await orAborted(connected, signal);
   } catch (error) {
     client.onclose = () => {};
     // Whatever was opened is closed; the reason is the handshake's.
-    await transport.close().catch(() => undefined);
+    const close = (): Promise<void> => transport.close().catch(() => undefined);
+    // What heard nothing of the signal may still open something.
+    if (signal.aborted) void connected.then(close, close);
+    await close();
     throw error;
   }
   return { client, transport };
 }
 
-async function openHttp(plan: HttpPlan, request: ConnectRequest, held: Held): Promise<Opened> {
-  const { streamable, sse } = httpTransports(plan, request);
+async function openHttp(
+  plan: HttpPlan,
+  request: ConnectRequest,
+  held: Held,
+  { life, signal }: { readonly life: AbortSignal; readonly signal: AbortSignal },
+): Promise<Opened> {
+  const { streamable, sse } = httpTransports(plan, request, life);
   const use = (transport: HttpTransport, beginning?: Beginning): Promise<Opened> => {
+    signal.throwIfAborted();
     held.transport = transport;
-    return open(request, transport, beginning);
+    return open(request, signal, transport, beginning);
   };
   if (plan.sse) return use(sse());
   try {
     return await use(streamable());
   } catch (error) {
     if (!REFUSED_HANDSHAKE.has(httpStatus(error) ?? 0)) throw error;
-    // A newer server, or an older one; if it is neither, the first answer is what there is to say.
+    // A newer server, or an older one; if it is neither, the first answer is what there is to say, unless the last one stayed out.
     return await use(streamable(), "negotiated")
       .catch(() => use(sse()))
-      .catch(() => Promise.reject(error));
+      .catch((last) => Promise.reject(isTimeout(last) ? last : error));
   }
 }
 
@@ -232,7 +248,7 @@ async function goodbye(transport: Transport): Promise<void> {
   await atMost(GOODBYE_MS, transport.terminateSession());
 }
 
-function connectionOf({ client, transport }: Opened, request: ConnectRequest): Connection {
+function connectionOf({ client, transport }: Opened, request: ConnectRequest, end: () => Promise<void>): Connection {
   const { timeoutMs } = request.plan;
   const info = client.getServerVersion();
   return {
@@ -246,34 +262,67 @@ function connectionOf({ client, transport }: Opened, request: ConnectRequest): C
       client.request({ method: "tools/call", params: { name, arguments: input } }, ANYTHING, { signal, timeout: timeoutMs }),
     async close() {
       await goodbye(transport);
-      await transport.close().catch(() => undefined);
+      await end();
     },
+  };
+}
+
+function timeoutError(): DOMException {
+  return new DOMException("no answer in time", "TimeoutError");
+}
+
+/** Lets `work` begin under a signal that is aborted with one of the others, and when it takes longer than `ms`. */
+async function within<T>(ms: number, others: readonly AbortSignal[], work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(timeoutError()), ms);
+  const signal = AbortSignal.any([...others, late.signal]);
+  return await work(signal).finally(() => clearTimeout(timer));
+}
+
+function connectHttp(plan: HttpPlan, request: ConnectRequest): Connecting {
+  const { timeoutMs } = request.plan;
+  const held: Held = {};
+  /** Ends with a reason of its own kind: what the transports fetch with must look aborted to them, not failed. */
+  const life = new AbortController();
+  const others = [request.signal, life.signal];
+  const end = async (): Promise<void> => {
+    life.abort();
+    await held.transport?.close().catch(() => undefined);
+  };
+  const opening = within(timeoutMs, others, (signal) =>
+    openHttp(plan, request, held, { life: life.signal, signal }).catch((error: unknown) => {
+      // A refusal may be followed by a login over the same transport; nothing follows this.
+      if (signal.aborted) life.abort();
+      throw error;
+    }),
+  );
+  const done = opening.then((opened) => connectionOf(opened, request, end));
+  return {
+    finishAuth: (answer) =>
+      within(timeoutMs, others, (signal) => orAborted(held.transport?.finishAuth(answer) ?? Promise.resolve(), signal)),
+    done,
+    facts: () => undefined,
+    end,
   };
 }
 
 /** Starts or reaches the server and shakes hands, within its time-out. `done` rejects; see failures.ts. */
 export function connect(request: ConnectRequest): Connecting {
-  const { transport: plan } = request.plan;
-  if (plan.kind === "http") {
-    const held: Held = {};
-    const opening = openHttp(plan, request, held);
-    return {
-      finishAuth: async (answer) => held.transport?.finishAuth(answer),
-      done: opening.then((opened) => connectionOf(opened, request)),
-      facts: () => undefined,
-      end: () => opening.then(({ transport }) => transport.close()).catch(() => undefined),
-    };
-  }
+  const { transport: plan, timeoutMs } = request.plan;
+  if (plan.kind === "http") return connectHttp(plan, request);
   const start = (): StdioTransport => new StdioTransport({ ...plan, inherit: request.inherit, processes: request.processes });
   let transport = start();
-  const opening = open(request, transport).catch((error: unknown) => {
-    if (!(error instanceof ProtocolError && REFUSED_CODES.has(error.code))) throw error;
-    transport = start();
-    return open(request, transport, "negotiated");
-  });
+  const opening = within(timeoutMs, [request.signal], (signal) =>
+    open(request, signal, transport).catch((error: unknown) => {
+      if (!(error instanceof ProtocolError && REFUSED_CODES.has(error.code))) throw error;
+      signal.throwIfAborted();
+      transport = start();
+      return open(request, signal, transport, "negotiated");
+    }),
+  );
   return {
     finishAuth: async () => undefined,
-    done: opening.then((opened) => connectionOf(opened, request)),
+    done: opening.then((opened) => connectionOf(opened, request, () => transport.close())),
     facts: () => ({ exit: transport.exit, stderr: transport.stderr(), junk: transport.junk() }),
     end: () => transport.close(),
   };

@@ -24,7 +24,8 @@ export function httpStatus(error: unknown): number | undefined {
   return error instanceof SseError ? error.code : undefined;
 }
 
-function isTimeout(error: unknown): boolean {
+export function isTimeout(error: unknown): boolean {
+  if (error instanceof DOMException) return error.name === "TimeoutError";
   return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 

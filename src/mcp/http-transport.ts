@@ -23,8 +23,13 @@ function bounded(byLine: boolean): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
+/** The same, and nothing of it goes on once `life` is over: neither a request nor the body of its answer. */
+export function fetchDuring(life: AbortSignal): FetchLike {
+  return (url, init) => boundedFetch(url, { ...init, signal: init?.signal ? AbortSignal.any([life, init.signal]) : life });
+}
+
 /** Event streams may go on for ever, line by line; every other body is one message. */
-export const boundedFetch: FetchLike = async (url, init) => {
+const boundedFetch: FetchLike = async (url, init) => {
   const response = await fetch(url, init);
   if (!response.body) return response;
   const byLine = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");

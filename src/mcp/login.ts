@@ -129,7 +129,7 @@ export async function logIn(request: LoginRequest): Promise<LoggedIn> {
         close: () => connection.close(),
       };
     } catch (error) {
-      await finish(error, connecting);
+      await finish(error, connecting).finally(() => connecting.end());
     }
   }
 }

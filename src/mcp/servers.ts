@@ -152,6 +152,7 @@ class Fleet implements McpServers {
 
   async close(): Promise<void> {
     this.#closed = true;
+    for (const login of this.#logins) login.close();
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 }
