@@ -27,15 +27,17 @@ type Page = Extract<WebAnswer, { ok: true }>;
 /** Everything that can be swapped in tests; allowed hosts come from the settings. */
 type ReadUrlParts = Partial<Omit<WebClientOptions, "allowHosts">>;
 
-function bounded(text: string, maxChars: number): { readonly text: string; readonly cut: string | undefined } {
-  const shown = cutBytes(cutChars(text, maxChars), MAX_RESULT_BYTES - HEADER_BYTES);
+/** `ceiling` is what max_chars can raise `maxChars` to. */
+function bounded(text: string, maxChars: number, ceiling: number): { readonly text: string; readonly cut: string | undefined } {
+  // Less than maxChars where a pair would have been split.
+  const wanted = cutChars(text, maxChars);
+  const shown = cutBytes(wanted, MAX_RESULT_BYTES - HEADER_BYTES);
   if (shown.length === text.length) return { text, cut: undefined };
-  const whole = groupDigits(text.length);
   const more =
-    maxChars < MAX_PAGE_CHARS && shown.length === maxChars
-      ? `; max_chars up to ${groupDigits(MAX_PAGE_CHARS)} shows more`
+    maxChars < ceiling && shown.length === wanted.length
+      ? `; max_chars up to ${groupDigits(ceiling)} shows more`
       : "; the rest is not reachable with read_url";
-  return { text: shown, cut: `[cut: ${groupDigits(shown.length)} of ${whole} characters shown${more}]` };
+  return { text: shown, cut: `[cut: ${groupDigits(shown.length)} of ${groupDigits(text.length)} characters shown${more}]` };
 }
 
 async function readable(page: Page): Promise<{ readonly title: string; readonly text: string; readonly note: string }> {
@@ -62,7 +64,8 @@ async function present(page: Page, maxChars: number): Promise<ToolResult> {
     );
   }
   const good = page.status >= 200 && page.status < 300;
-  const { text: shown, cut } = bounded(text, good ? maxChars : Math.min(maxChars, ERROR_CHARS));
+  const ceiling = good ? MAX_PAGE_CHARS : ERROR_CHARS;
+  const { text: shown, cut } = bounded(text, Math.min(maxChars, ceiling), ceiling);
   const lines = [
     `Title: ${title || "(none)"}`,
     `URL: ${page.url.href.length > 2000 ? `${page.url.href.slice(0, 2000)}…` : page.url.href}`,

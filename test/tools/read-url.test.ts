@@ -398,6 +398,8 @@ test("a long page is cut between characters, and the cut is said", async () => {
   await using server = serve({
     "/long": () => typed("word ".repeat(20_000), "text/plain"),
     "/wide": () => typed("😀".repeat(60_000), "text/plain"),
+    "/odd": () => typed(`a${"😀".repeat(40_000)}`, "text/plain"),
+    "/gone": () => new Response("gone ".repeat(1000), { status: 410 }),
   });
   const url = `${server.url}/long`;
   const plain = await read(url);
@@ -410,6 +412,17 @@ test("a long page is cut between characters, and the cut is said", async () => {
   expect(wide.text.isWellFormed()).toBe(true);
   expect(Buffer.byteLength(wide.text)).toBeLessThanOrEqual(65_536);
   expect(wide.text).toMatch(/\[cut: [\d,]+ of 120,000 characters shown; the rest is not reachable/);
+  // Where the cut would split a pair, one character less is shown.
+  const odd = await runWeb(readUrl, { url: `${server.url}/odd`, max_chars: 100 }, { allowHosts: ["127.0.0.1"] });
+  expect(odd.text).toEndWith("[cut: 99 of 80,001 characters shown; max_chars up to 60,000 shows more]");
+  expect((await read(`${server.url}/odd`)).text).toEndWith(
+    "[cut: 19,999 of 80,001 characters shown; max_chars up to 60,000 shows more]",
+  );
+  // Of an error page only the beginning is shown, whatever is asked for.
+  const gone = `${server.url}/gone`;
+  expect((await read(gone)).text).toEndWith("[cut: 2,000 of 5,000 characters shown; the rest is not reachable with read_url]");
+  const less = await runWeb(readUrl, { url: gone, max_chars: 10 }, { allowHosts: ["127.0.0.1"] });
+  expect(less.text).toEndWith("[cut: 10 of 5,000 characters shown; max_chars up to 2,000 shows more]");
 });
 
 test("an error status is a failure that shows what the page says; an empty page is said to be empty", async () => {
