@@ -164,7 +164,7 @@ function isRepository(root: string): boolean {
 }
 
 function fdArguments(request: ListRequest): string[] {
-  const { flags, pattern } = fdPattern(request.hint ?? { base: request.base }, request.includeHidden);
+  const { flags, pattern } = fdPattern(request.hint ?? { base: request.base });
   return [
     ...["--print0", "--type", "f", "--color", "never", "--show-errors", "--no-global-ignore-file"],
     ...(request.includeHidden ? ["--hidden", "--exclude", ".git"] : []),

@@ -57,24 +57,18 @@ export function nameGlobs(glob: string | undefined, extensions: readonly string[
 /**
  * Arguments that make fd print fewer paths than there are, never one less than the filter accepts. Ends with fd's pattern.
  */
-export function fdPattern(
-  input: PathFilterInput,
-  includeHidden: boolean,
-): { readonly flags: string[]; readonly pattern: string } {
-  const suffixes = suffixesOf(input.extensions).map((suffix) => suffix.slice(1));
-  // fd wants a character before the dot, which a hidden file named ".ts" lacks.
-  const usable = !includeHidden && suffixes.every((suffix) => PLAIN_NAME.test(suffix) && !suffix.includes("*"));
-  const flags = usable ? suffixes.flatMap((suffix) => ["--extension", suffix]) : [];
-  const { pattern, glob } = input;
-  if (pattern !== undefined && !isGlob(pattern)) {
-    const part = pattern.replace(/^\.\//, "");
-    if (!/^[A-Za-z0-9_./-]+$/.test(part)) return { flags, pattern: "" };
+export function fdPattern(input: PathFilterInput): { readonly flags: string[]; readonly pattern: string } {
+  const { pattern, glob, extensions } = input;
+  const isPart = pattern !== undefined && pattern !== "" && !isGlob(pattern);
+  const part = isPart ? pattern.replace(/^\.\//, "") : "";
+  if (/^[A-Za-z0-9_./-]+$/.test(part)) {
     const caseFlag = part === part.toLowerCase() ? "--ignore-case" : "--case-sensitive";
-    return { flags: [...flags, "--full-path", "--fixed-strings", caseFlag], pattern: part };
+    return { flags: ["--full-path", "--fixed-strings", caseFlag], pattern: part };
   }
-  const [name] = nameGlobs(pattern ?? glob, undefined) ?? [];
-  if (name === undefined || name.includes("**")) return { flags, pattern: "" };
-  return { flags: [...flags, "--glob", "--case-sensitive"], pattern: name };
+  // Not --extension: it wants a character of UTF-8 before the dot.
+  const names = nameGlobs(isPart ? glob : pattern || glob, extensions) ?? [];
+  if (names.length === 0 || names.some((name) => name.includes("**"))) return { flags: [], pattern: "" };
+  return { flags: ["--glob", "--case-sensitive"], pattern: names.length === 1 ? names.join() : `{${names.join()}}` };
 }
 
 const PLAIN_NAME = /^[A-Za-z0-9_.*-]+$/;

@@ -92,6 +92,7 @@ test("what fd is told to leave out never changes the list", async () => {
     "é/ü.ts": "",
     ".ts": "",
   });
+  writeFileSync(Buffer.from(`${root}/src/caf\xe9.txt`, "latin1"), "");
   const inputs: Omit<PathFilterInput, "base">[] = [
     { pattern: "*.ts" },
     { pattern: "*.test.ts" },
@@ -112,9 +113,19 @@ test("what fd is told to leave out never changes the list", async () => {
     { pattern: "a", extensions: ["ts", ".md"] },
     { extensions: ["gz", "tar.gz"] },
     { extensions: ["D.TS"] },
+    { pattern: "", extensions: ["ts"] },
+    { pattern: "ü", extensions: ["ts", "md"] },
+    { pattern: "c d", glob: "*.ts" },
+    { pattern: "*.t*", extensions: ["ts", "gz"] },
+    { pattern: "src/**", extensions: ["ts"] },
+    { pattern: "src/**" },
+    { glob: "src/**", extensions: ["t s"] },
     { glob: "*.ts" },
     { glob: "!*.ts" },
     { pattern: "*s*", glob: "src/**" },
+    { pattern: "*", extensions: ["txt"] },
+    { pattern: "caf", extensions: ["txt", "ts"] },
+    { pattern: "*.txt" },
   ];
   for (const [index, input] of inputs.entries()) {
     for (const base of ["", "src"]) {
