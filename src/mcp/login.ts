@@ -18,7 +18,10 @@ export type AskBrowser = (url: URL) => Promise<URLSearchParams>;
 
 export type Callback = AsyncDisposable & {
   readonly redirectUrl: string;
-  /** Resolves with the query of the first visit that carries `state`; rejects when the signal is aborted. */
+  /**
+   * Resolves with the query of the first visit that carries `state`, or of one that brings an error and no state at all: servers
+   * that refuse early know none, and nobody gains by it. Rejects when the signal is aborted.
+   */
   answer(state: string, signal: AbortSignal): Promise<URLSearchParams>;
 };
 
@@ -36,7 +39,8 @@ export function listenForBrowser(): Callback {
     fetch: (request) => {
       const url = new URL(request.url);
       if (url.pathname !== "/callback") return new Response("not found\n", { status: 404 });
-      const state = url.searchParams.get("state") ?? "";
+      const [only] = url.searchParams.has("error") ? waiting.keys() : [];
+      const state = url.searchParams.get("state") ?? only ?? "";
       const take = waiting.get(state);
       if (!take) return new Response("this login is not waited for\n", { status: 400 });
       waiting.delete(state);
