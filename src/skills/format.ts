@@ -7,7 +7,11 @@ import type { SkillContent } from "./content.ts";
 import type { Skill } from "./skill.ts";
 
 function body(text: string): string {
-  return escapeOwnTags(text).replace(/\n+$/, "");
+  const escaped = escapeOwnTags(text);
+  // By hand: the pattern for it takes the square of the length of every gap.
+  let end = escaped.length;
+  while (escaped[end - 1] === "\n") end -= 1;
+  return escaped.slice(0, end);
 }
 
 const note = (text: string): string => `[${body(text).replace(/\s+/g, " ")}]`;

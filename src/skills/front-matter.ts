@@ -1,9 +1,9 @@
 /**
  * The head of a SKILL.md: YAML between two `---` lines, checked key by key. A mistake costs the key, or the skill, never
- * more. Refuses: reading files, the body.
+ * more; an untrusted one is read too, so nothing here takes longer than its length. Refuses: reading files, the body.
  */
 import { isObject } from "../base/json.ts";
-import { MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS, type SkillHead } from "./skill.ts";
+import { MAX_DESCRIPTION_CHARS, MAX_HEAD_CHARS, MAX_NAME_CHARS, type SkillHead } from "./skill.ts";
 
 /** `line` is 1-based in the file. */
 export type HeadFault = { readonly severity: "error" | "warning"; readonly what: string; readonly line?: number };
@@ -25,6 +25,10 @@ const KEYS: ReadonlySet<string> = new Set([
   "allowed-tools",
   "references",
 ]);
+/** Unknown keys that are named; more are counted. */
+const MAX_UNKNOWN = 20;
+/** A merge key copies whole maps, as often as it is told to: a small text makes much work of it. */
+const MERGE_KEY = /<<["']?\s*:/;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 function scalar(value: unknown): string | undefined {
@@ -52,12 +56,22 @@ export function splitFrontMatter(text: string): { readonly yaml: string; readonl
 
 /** `description: use when: …` is no YAML, but it is what people write: such values are quoted and tried again. */
 function quoteLooseValues(yaml: string): string {
-  return yaml.replace(/^(name|description|license|compatibility):[ \t]+(?!["'|>&*!#[{])(.+?)[ \t]*\r?$/gm, (_, key, value) => {
-    return `${key}: ${JSON.stringify(value)}`;
+  const quoted = yaml.split("\n").map((line) => {
+    const key = /^(?:name|description|license|compatibility):(?=[ \t])/.exec(line)?.[0];
+    const value = key === undefined ? "" : line.slice(key.length).trim();
+    return value === "" || /^["'|>&*!#[{]/.test(value) ? line : `${key} ${JSON.stringify(value)}`;
   });
+  return quoted.join("\n");
 }
 
 function parseYaml(yaml: string): { readonly value: unknown; readonly fault?: HeadFault } {
+  const refused =
+    yaml.length > MAX_HEAD_CHARS
+      ? `the front matter has more than ${MAX_HEAD_CHARS} characters`
+      : MERGE_KEY.test(yaml)
+        ? "the front matter has merge keys (<<:), which are not taken"
+        : undefined;
+  if (refused !== undefined) return { value: undefined, fault: { severity: "error", what: refused } };
   try {
     return { value: Bun.YAML.parse(yaml) };
   } catch (error) {
@@ -131,11 +145,29 @@ function checkMetadata(checker: Checker): Readonly<Record<string, string>> {
   return kept;
 }
 
+/** The words between commas and spaces; those before a `)` that closes are no separators. From the end, because that one decides. */
+function wordsOf(text: string): readonly string[] {
+  const words: string[] = [];
+  let end = text.length;
+  let inside = false;
+  for (let at = text.length - 1; at >= 0; at--) {
+    const character = text[at] ?? "";
+    if (character === ")") inside = true;
+    else if (character === "(") inside = false;
+    else if (!inside && /[,\s]/.test(character)) {
+      words.push(text.slice(at + 1, end));
+      end = at;
+    }
+  }
+  words.push(text.slice(0, end));
+  return words.reverse().filter((word) => word !== "");
+}
+
 /** A list of texts, or one text; commas and spaces outside parentheses separate where `split` says so. */
 function texts(checker: Checker, key: "allowed-tools" | "references", split: boolean): readonly string[] {
   const value = checker.values[key];
   if (value === undefined || value === null) return [];
-  if (typeof value === "string" && split) return value.split(/[,\s]+(?![^(]*\))/).filter((word) => word !== "");
+  if (typeof value === "string" && split) return wordsOf(value);
   if (!Array.isArray(value)) {
     complain(checker, "warning", key, `${key} is not a list; ignored`);
     return [];
@@ -144,6 +176,17 @@ function texts(checker: Checker, key: "allowed-tools" | "references", split: boo
   if (kept.includes(undefined)) complain(checker, "warning", key, `an entry of ${key} is not text; ignored`);
   if (value.length === 0) complain(checker, "warning", key, `${key} is an empty list`);
   return kept.filter((text) => text !== undefined);
+}
+
+/** Where each key of the head begins a line, 1-based in the file. */
+function linesOf(yaml: string): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>();
+  for (const [index, line] of yaml.split("\n").entries()) {
+    const colon = line.indexOf(":");
+    const key = line.slice(0, colon);
+    if (colon >= 0 && !lines.has(key)) lines.set(key, index + 2);
+  }
+  return lines;
 }
 
 /** Reads the front matter of one SKILL.md. Never throws. `directory` is the name the skill should have. */
@@ -160,20 +203,20 @@ export function parseSkill(text: string, directory: string): ParsedSkill {
     faults.push({ severity: "error", what: "the front matter is not a map of keys and values", line: 1 });
     return { head: undefined, faults, body: parts.body };
   }
-  const lines = parts.yaml.split("\n");
-  const lineOf = (key: string): number | undefined => {
-    const at = lines.findIndex((line) => line.startsWith(`${key}:`));
-    return at < 0 ? undefined : at + 2;
-  };
-  const checker: Checker = { values: value, faults, lineOf };
+  const lines = linesOf(parts.yaml);
+  const checker: Checker = { values: value, faults, lineOf: (key) => lines.get(key) };
   const head = checkHead(checker, directory);
   return { head: faults.some((found) => found.severity === "error") ? undefined : head, faults, body: parts.body };
 }
 
 function checkHead(checker: Checker, directory: string): SkillHead {
-  for (const key of Object.keys(checker.values)) {
-    if (!KEYS.has(key)) complain(checker, "warning", key, `unknown key ${JSON.stringify(oneLine(key).slice(0, 80))}; ignored`);
+  const unknown = Object.keys(checker.values).filter((key) => !KEYS.has(key));
+  for (const key of unknown.slice(0, MAX_UNKNOWN)) {
+    complain(checker, "warning", key, `unknown key ${JSON.stringify(oneLine(key).slice(0, 80))}; ignored`);
   }
+  const [more] = unknown.slice(MAX_UNKNOWN);
+  if (more !== undefined)
+    complain(checker, "warning", more, `${unknown.length - MAX_UNKNOWN} more unknown keys from here on; ignored`);
   const name = checkName(checker);
   const description = checkDescription(checker);
   if (name !== "" && name !== directory)

@@ -7,6 +7,8 @@ import type { Diagnostic } from "../types/event.ts";
 export const MAX_NAME_CHARS = 64;
 /** Characters of a description. */
 export const MAX_DESCRIPTION_CHARS = 1024;
+/** Characters of a front matter: it is read at every start, also where nobody has trusted it. */
+export const MAX_HEAD_CHARS = 16_384;
 /** Reference files delivered with one skill. */
 export const MAX_REFERENCES = 24;
 /** Bytes delivered of one skill: its body and its references together. */
