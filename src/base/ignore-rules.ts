@@ -8,6 +8,7 @@ import { readFileSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { Ignore } from "ignore";
 import { isReadOtherwise } from "./ignore-dialect.ts";
+import { type GlobstarRule, globstarRule, hasManyGlobstars } from "./ignore-globstars.ts";
 import { once } from "./once.ts";
 
 /** The ignore file only one engine reads; honoured by every stand-in for that engine. */
@@ -15,18 +16,21 @@ export type PrivateIgnoreFile = ".fdignore" | ".rgignore";
 
 /** Rules in force inside one directory. Opaque: made by `enterDirectory`, asked by `isIgnored`. */
 export type IgnoreLevel = {
-  readonly git: Ignore | undefined;
-  readonly dot: Ignore | undefined;
-  readonly own: Ignore | undefined;
-  /** All of the above in order; undefined when no rule exists. Replaced now and then to drop its cache. */
-  matcher: Ignore | undefined;
+  readonly git: Rules;
+  readonly dot: Rules;
+  readonly own: Rules;
+  /** All of the above in order. Replaced now and then to drop its cache. */
+  all: Rules;
   tests: number;
 };
+
+/** In order: a later one has the last word. */
+type Rules = readonly (Ignore | GlobstarRule)[];
 
 /** A start in a tree without ignore files does not pay for the matcher (0.5 ms). Synchronous: rules are asked for in walks. */
 const matchers = once((): typeof import("ignore") => require("ignore"));
 
-const NO_RULES: Omit<IgnoreLevel, "tests"> = { git: undefined, dot: undefined, own: undefined, matcher: undefined };
+const NO_RULES: Omit<IgnoreLevel, "tests"> = { git: [], dot: [], own: [], all: [] };
 /** An ignore file larger than this is no ignore file. */
 const MAX_IGNORE_BYTES = 1_048_576;
 /** The matcher caches every answer; past this many it starts afresh, so memory stays bounded. */
@@ -52,21 +56,32 @@ export function enterDirectory(
   const gitLines = [...(isRepository ? readRules(excludeFile(directory)) : []), ...lines(".gitignore")];
   const dotLines = lines(".ignore");
   const ownLines = own === undefined ? [] : lines(own);
-  const gitAbove = isRepository ? undefined : above.git;
+  const gitAbove = isRepository ? NO_RULES.git : above.git;
   if (gitAbove === above.git && gitLines.length + dotLines.length + ownLines.length === 0) return above;
 
   const git = extend(gitAbove, gitLines, relative);
   const dot = extend(above.dot, dotLines, relative);
   const ownRules = extend(above.own, ownLines, relative);
-  return { git, dot, own: ownRules, matcher: combine([git, dot, ownRules]), tests: 0 };
+  return { git, dot, own: ownRules, all: combine([...git, ...dot, ...ownRules]), tests: 0 };
 }
 
 /** Whether a path (relative to the root, no trailing slash) is ignored by the rules of its directory. */
 export function isIgnored(level: IgnoreLevel, relative: string, isDirectory: boolean): boolean {
-  if (level.matcher === undefined) return false;
+  if (level.all.length === 0) return false;
   level.tests += 1;
-  if (level.tests % MAX_CACHED_ANSWERS === 0) level.matcher = combine([level.matcher]);
-  return level.matcher?.ignores(asBytes(isDirectory ? `${relative}/` : relative)) ?? false;
+  if (level.tests % MAX_CACHED_ANSWERS === 0) level.all = combine(level.all);
+  const path = asBytes(relative);
+  for (let index = level.all.length - 1; index >= 0; index--) {
+    const verdict = ask(level.all[index], path, isDirectory);
+    if (verdict !== undefined) return verdict;
+  }
+  return false;
+}
+
+function ask(rules: Ignore | GlobstarRule | undefined, path: string, isDirectory: boolean): boolean | undefined {
+  if (rules === undefined || typeof rules === "function") return rules?.(path, isDirectory);
+  const { ignored, unignored } = rules.test(isDirectory ? `${path}/` : path);
+  return ignored || unignored ? ignored : undefined;
 }
 
 /** Rules of every directory of a tree, looked up by path; for callers that see paths and not a walk. */
@@ -116,19 +131,33 @@ export function parentOf(relative: string): string {
   return slash < 0 ? "" : relative.slice(0, slash);
 }
 
-function combine(parts: readonly (Ignore | undefined)[]): Ignore | undefined {
-  const present = parts.filter((part) => part !== undefined);
-  if (present.length === 0) return undefined;
-  const all = matchers()({ ignorecase: false });
-  for (const part of present) all.add(part);
-  return all;
+/** The same rules in as few parts as possible, without what they remember. */
+function combine(rules: Rules): Rules {
+  const parts: (Ignore | GlobstarRule)[] = [];
+  for (const part of rules) {
+    const last = parts.at(-1);
+    if (typeof part === "function") parts.push(part);
+    else if (last === undefined || typeof last === "function") parts.push(newMatcher().add(part));
+    else last.add(part);
+  }
+  return parts;
 }
 
-function extend(above: Ignore | undefined, lines: readonly string[], directory: string): Ignore | undefined {
+function extend(above: Rules, lines: readonly string[], directory: string): Rules {
   if (lines.length === 0) return above;
-  const rules = matchers()({ ignorecase: false });
-  if (above !== undefined) rules.add(above);
-  return rules.add(lines.map((line) => asBytes(directory === "" ? line : anchorRule(line, directory))));
+  const parts: (Ignore | GlobstarRule)[] = [];
+  for (const line of lines) {
+    const rule = asBytes(directory === "" ? line : anchorRule(line, directory));
+    const last = parts.at(-1);
+    if (hasManyGlobstars(rule)) parts.push(globstarRule(rule, (pattern) => newMatcher().add(pattern)));
+    else if (last === undefined || typeof last === "function") parts.push(newMatcher().add(rule));
+    else last.add(rule);
+  }
+  return combine([...above, ...parts]);
+}
+
+function newMatcher(): Ignore {
+  return matchers()({ ignorecase: false });
 }
 
 /**

@@ -112,6 +112,34 @@ test.each([1, 2])("generated rules %d: what git ignores is ignored", (seed) => {
   }
 });
 
+test("generated rules of several globstars", () => {
+  const root = place.at("globstars");
+  mkdirSync(root);
+  spawnSync("git", ["init", "-q", root], { env: GIT_ENV });
+  const random = seededRandom(3);
+  const files = Array.from({ length: 60 }, () =>
+    Array.from({ length: 1 + Math.floor(random() * 6) }, () => pick(random, ["a", "b", "ab", "é"])).join("/"),
+  ).map((path) => `${path}/f.${pick(random, ["ts", "log"])}`);
+  for (const path of files) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), "");
+  }
+  const names = ["**", "**", "a", "b", "a*", "?", "[!a]", "f.*", "*"];
+  const path = () => Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(random, names)).join("/");
+  const rule = () =>
+    `${pick(random, ["", "!", "/"])}${pick(random, ["", "a/"])}**/${path()}/**/${path()}${pick(random, ["", "/", " "])}`;
+  for (let count = 0; count < RULES; count++) {
+    const directory = pick(random, ["", "a"]);
+    for (const each of ["", "a"]) rmSync(join(root, each, ".gitignore"), { force: true });
+    const text = Array.from({ length: pick(random, [1, 2, 4]) }, rule).join("\n");
+    writeFileSync(join(root, directory, ".gitignore"), `${text}\n`);
+    const tree = new IgnoreTree(root);
+    const story = JSON.stringify({ directory, text });
+    const kept = files.filter((path) => !tree.ignores(path));
+    expect({ story, kept: [...new Set(kept)].sort() }).toEqual({ story, kept: keptByGit(root).sort() });
+  }
+});
+
 test("a name that is not UTF-8 is bytes for a rule, too", () => {
   const root = place.at("bytes");
   mkdirSync(root);
