@@ -1,9 +1,11 @@
 /**
- * `$ref` in a schema from outside (M08): kept where it leads to a place in the same schema, replaced by "anything" where it
- * leads nowhere, elsewhere, or only back to itself. Bounded in depth. Refuses: fetching anything.
+ * A schema from outside made whole (M07, M08): what is no schema becomes "anything", a value that its keyword does not take goes,
+ * `$ref` is kept where it leads to a place in the same schema and not only back to itself. Bounded in depth. Refuses: fetching
+ * anything.
  */
 import { isObject, type Json } from "../base/json.ts";
 import { cutChars } from "../base/text.ts";
+import { isPattern, kindOf, plainValue } from "./schema-keywords.ts";
 
 /** Deeper than any schema a person writes; the rest means "anything". */
 const MAX_DEPTH = 64;
@@ -41,37 +43,91 @@ function decode(part: string): string {
   }
 }
 
-/** A copy of the schema in which every reference resolves; notes say what was replaced. */
-export function checkReferences(root: Json): { readonly schema: Json; readonly notes: readonly string[] } {
-  const lost = new Set<string>();
-  let tooDeep = false;
-  const visit = (value: unknown, depth: number, isSchema: boolean): unknown => {
-    if (typeof value !== "object" || value === null) return value;
-    if (depth > MAX_DEPTH) {
-      tooDeep = true;
-      return Array.isArray(value) ? [] : {};
-    }
-    if (Array.isArray(value)) return value.map((item) => visit(item, depth + 1, isSchema));
-    const kept = Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
-      if (isSchema && (key === "$ref" || key === "$dynamicRef") && typeof inner === "string") {
-        if (key === "$ref" && resolvePointer(root, inner) !== undefined) return [[key, inner]];
-        lost.add(inner);
-        return [];
-      }
-      // Under these names stand names the author chose, and below those schemas again.
-      const mapOfSchemas = isSchema && /^(?:properties|patternProperties|\$defs|definitions|dependentSchemas)$/.test(key);
-      const data = isSchema && /^(?:enum|const|default|examples)$/.test(key);
-      return [[key, data ? inner : mapOfSchemas ? visitMap(inner, depth + 1) : visit(inner, depth + 1, isSchema)]];
-    });
-    return Object.fromEntries(kept);
+type Findings = { readonly lost: Set<string>; readonly odd: Set<string>; tooDeep: boolean };
+
+/** What a keyword is left with; undefined when it has to go. */
+function member(root: Json, key: string, value: unknown, depth: number, found: Findings): unknown {
+  const inner = (schema: unknown): Json => schemaOf(root, schema, depth + 1, found, key);
+  switch (kindOf(key)) {
+    case "reference":
+      if (key === "$ref" && typeof value === "string" && isSchema(resolvePointer(root, value))) return value;
+      found.lost.add(typeof value === "string" ? value : "(no text)");
+      return undefined;
+    case "schema":
+      return inner(value);
+    case "schemas":
+      return Array.isArray(value) && value.length > 0 ? value.map(inner) : undefined;
+    case "map":
+      if (!isObject(value)) return undefined;
+      return Object.fromEntries(
+        Object.entries(value)
+          .filter(([name]) => key !== "patternProperties" || isPattern(name))
+          .map(([name, schema]) => [name, inner(schema)]),
+      );
+    case "limit":
+      return typeof value === "boolean" ? value : isObject(value) ? inner(value) : undefined;
+    case "data":
+      return value;
+    case "plain":
+      return plainValue(key, value);
+    case undefined:
+      // A reference may lead to a schema in there.
+      if (Array.isArray(value)) return value.map((item) => (isObject(item) ? inner(item) : item));
+      return isObject(value) ? inner(value) : value;
+  }
+}
+
+function isSchema(value: unknown): boolean {
+  return isObject(value) || typeof value === "boolean";
+}
+
+/** Lists of schemas by position, as earlier drafts write them, have another name now. */
+function tuple(schema: Json): Json {
+  if (!Array.isArray(schema.items)) return schema;
+  const { items, additionalItems, ...rest } = schema;
+  return {
+    ...rest,
+    ...(items.length > 0 && { prefixItems: items }),
+    ...(isSchema(additionalItems) && { items: additionalItems }),
   };
-  const visitMap = (value: unknown, depth: number): unknown =>
-    Object.fromEntries(isObject(value) ? Object.entries(value).map(([key, inner]) => [key, visit(inner, depth + 1, true)]) : []);
-  const schema = visit(root, 0, true) as Json;
-  const some = [...lost].slice(0, 3).map((reference) => cutChars(reference, 80));
+}
+
+/** What stands where a schema belongs, as a schema; what is none means "anything". `at` names the place for a note. */
+function schemaOf(root: Json, value: unknown, depth: number, found: Findings, at: string): Json {
+  if (typeof value === "boolean") return value ? {} : { not: {} };
+  if (!isObject(value)) {
+    found.odd.add(at);
+    return {};
+  }
+  if (depth > MAX_DEPTH) {
+    found.tooDeep = true;
+    return {};
+  }
+  const schema = tuple(value);
+  const kept = Object.entries(schema).flatMap(([key, inner]): [string, unknown][] => {
+    const left = member(root, key, inner, depth, found);
+    if (left === undefined && kindOf(key) !== "reference") found.odd.add(key);
+    return left === undefined ? [] : [[key, left]];
+  });
+  const made = Object.fromEntries(kept);
+  // Some providers refuse a list of anything that does not say so.
+  return made.type === "array" && made.items === undefined ? { ...made, items: {} } : made;
+}
+
+const some = (words: ReadonlySet<string>): string =>
+  [...words]
+    .slice(0, 3)
+    .map((word) => cutChars(word, 80))
+    .join(", ");
+
+/** A copy that is a schema in every part and in which every reference resolves; notes say what was replaced or left out. */
+export function checkReferences(root: Json): { readonly schema: Json; readonly notes: readonly string[] } {
+  const found: Findings = { lost: new Set(), odd: new Set(), tooDeep: false };
+  const schema = schemaOf(root, root, 0, found, "");
   const notes = [
-    ...(lost.size > 0 ? [`references that lead nowhere: ${some.join(", ")}`] : []),
-    ...(tooDeep ? ["its schema is too deep and was cut"] : []),
+    ...(found.lost.size > 0 ? [`references that lead nowhere: ${some(found.lost)}`] : []),
+    ...(found.odd.size > 0 ? [`parts of its schema that are none were left out: ${some(found.odd)}`] : []),
+    ...(found.tooDeep ? ["its schema is too deep and was cut"] : []),
   ];
   return { schema, notes };
 }

@@ -147,14 +147,14 @@ export function repairSchema(raw: unknown): SchemaResult {
   );
   const assemble = (shown: ReadonlyMap<string, unknown>, more: readonly (readonly [string, unknown])[]): Json => ({
     type: "object",
-    properties: Object.fromEntries([...shown].map(([name, value]) => [nameOf(name), value === true ? {} : value])),
+    properties: Object.fromEntries([...shown].map(([name, value]) => [nameOf(name), value])),
     ...(required.size > 0 && { required: [...required].filter((name) => shown.has(name)).map(nameOf) }),
     ...Object.fromEntries(more),
   });
   // What moved may have been referred to.
   const parameters = checkReferences(assemble(properties, rest)).schema;
   if (sizeOf(parameters) <= MAX_SCHEMA_CHARS) return { ok: true, parameters, renamed, notes };
-  const small = assemble(outline(properties), []);
+  const small = checkReferences(assemble(outline(properties), [])).schema;
   if (sizeOf(small) > MAX_SCHEMA_CHARS) return { ok: false, reason: "its input schema is too big" };
   return { ok: true, parameters: small, renamed, notes: [...notes, "its schema is too big and was cut to an outline"] };
 }
