@@ -15,10 +15,10 @@ function shortHash(server: string, tool: string): string {
   return Bun.hash.xxHash64(`${server}\0${tool}`).toString(16).padStart(16, "0").slice(0, HASH_CHARS);
 }
 
-/** True when `server__tool` could be read as another server and tool. */
+/** True when `server__tool` could be read as another server and tool, or as a name that was given a hash. */
 function isAmbiguous(joined: string): boolean {
   const first = joined.indexOf("__");
-  return joined.indexOf("__", first + 1) >= 0;
+  return joined.indexOf("__", first + 1) >= 0 || /_[0-9a-f]{8}$/.test(joined);
 }
 
 export type ToolName = {

@@ -58,6 +58,14 @@ function contentText(content: unknown): string {
   return parts.filter((part) => part !== "").join("\n");
 }
 
+/** Text that says something; an empty item is none. */
+function hasText(content: unknown): boolean {
+  if (!Array.isArray(content)) return false;
+  return content.some(
+    (item) => isObject(item) && item.type === "text" && typeof item.text === "string" && item.text.trim() !== "",
+  );
+}
+
 function cap(text: string): { readonly text: string; readonly truncated: boolean } {
   const room = MAX_RESULT_BYTES - 200;
   const kept = cutBytes(text, room);
@@ -86,11 +94,10 @@ function write(value: unknown): string | undefined {
 export function toolResult(result: unknown): ToolResult {
   if (!isObject(result)) return failed("The server's answer is not a tool result.");
   let text = contentText(result.content);
-  const hasText = Array.isArray(result.content) && result.content.some((item) => isObject(item) && item.type === "text");
-  if (!hasText && result.structuredContent !== undefined) {
+  if (!hasText(result.content) && result.structuredContent !== undefined) {
     const structured = write(result.structuredContent);
     if (structured === undefined) return failed("The server's answer is nested too deep to be read.");
-    text = text === "" ? structured : `${structured}\n${text}`;
+    text = text.trim() === "" ? structured : `${structured}\n${text}`;
   }
   if (text === "" && "toolResult" in result) text = write(result.toolResult) ?? "";
   const capped = cap(text);

@@ -2,7 +2,7 @@
  * All servers of a run behind one face: started together in the background, waited for once, their tools in one stable list.
  * Loads nothing of the protocol itself. Refuses: reading configuration.
  */
-import { sayDuration } from "../base/text.ts";
+import { cutChars, sayDuration } from "../base/text.ts";
 import type { HeldLogin } from "./held-login.ts";
 import type { Plans, ServerPlan } from "./plans.ts";
 import { Server, type ServerOptions, type ServerState } from "./server.ts";
@@ -54,6 +54,8 @@ class Fleet implements McpServers {
   readonly #logins = new Set<HeldLogin>();
   /** Named as missing already; not waited for again. */
   readonly #missed = new Set<string>();
+  /** Left out for their names, and said so. */
+  readonly #doubles = new WeakSet<OutsideTool>();
   #entries: readonly OutsideTool[] = [];
   #closed = false;
 
@@ -68,9 +70,25 @@ class Fleet implements McpServers {
   }
 
   #refresh(): void {
-    const next = this.#inOrder().flatMap((server) => server.entries);
+    const next = this.#distinct(this.#inOrder().flatMap((server) => server.entries));
     const same = next.length === this.#entries.length && next.every((entry, index) => entry === this.#entries[index]);
     if (!same) this.#entries = next;
+  }
+
+  /** One name twice is a request no provider takes. Names differ by a hash of 32 bits, for which a server can search. */
+  #distinct(entries: readonly OutsideTool[]): readonly OutsideTool[] {
+    const owners = new Map<string, OutsideTool>();
+    for (const entry of entries) {
+      const owner = owners.get(entry.spec.name);
+      if (!owner) owners.set(entry.spec.name, entry);
+      else if (!this.#doubles.has(entry)) {
+        this.#doubles.add(entry);
+        const tool = cutChars(entry.mcp.tool, 100);
+        const message = `MCP server ${entry.mcp.server}, tool ${tool}: left out: a tool of ${owner.mcp.server} has the same name`;
+        this.#options.diagnose({ severity: "warning", code: "mcp.name", message });
+      }
+    }
+    return [...owners.values()];
   }
 
   #start(plan: ServerPlan): void {

@@ -16,6 +16,17 @@ function repaired(schema: unknown) {
   return result;
 }
 
+/** Tools of servers `first.` and `first:` with one name. */
+function collision(): readonly [string, string] {
+  const known = new Map<string, string>();
+  const tool = (count: number): string => `${"t".repeat(50)}${count}`;
+  for (let count = 0; ; count++) {
+    known.set(toolName("first.", tool(count)).name, tool(count));
+    const match = known.get(toolName("first:", tool(count)).name);
+    if (match !== undefined) return [match, tool(count)];
+  }
+}
+
 /** Every `$ref` leads somewhere. */
 function isSelfContained(schema: unknown): boolean {
   const root = schema as Record<string, unknown>;
@@ -53,6 +64,9 @@ test("M05 names are what a provider takes, distinct, and stable", () => {
     ["ünïcode 🎉", "名称"],
     ["s", "\ud800"],
     ["", " "],
+    ["a b", "x"],
+    ["a_b", toolName("a b", "x").name.slice("mcp__a_b__".length)],
+    ["a_b", "x_20260101"],
   ];
   const names = pairs.map(([server, tool]) => toolName(server, tool).name);
   for (const name of names) expect(name).toMatch(/^mcp__[a-zA-Z0-9_-]{1,59}$/);
@@ -62,6 +76,21 @@ test("M05 names are what a provider takes, distinct, and stable", () => {
   expect(toolName("s", "a.b").name).toMatch(/^mcp__s__a_b_[0-9a-f]{8}$/);
   expect(toolName("x".repeat(29), "y".repeat(28)).name).toHaveLength(64);
   expect(toolName("x".repeat(29), "y".repeat(28)).exact).toBe(true);
+});
+
+test("M05 one name twice, whatever the servers do for it: the first has it, and that is said", async () => {
+  // Two names that are cut to the same beginning, and whose hashes are equal in the 32 bits that are used.
+  const [one, other] = collision();
+  await using fleet = await openFleet([
+    stdioPlan("first.", fakeCommand({ tools: [{ name: one }, { name: "a" }] })),
+    stdioPlan("first:", fakeCommand({ tools: [{ name: other }, { name: "a" }] })),
+  ]);
+  await fleet.ready();
+  expect(toolName("first.", one).name).toBe(toolName("first:", other).name);
+  expect(fleet.names()).toEqual([toolName("first.", one).name, toolName("first.", "a").name, toolName("first:", "a").name]);
+  const said = fleet.diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => message);
+  expect(said).toEqual([expect.stringMatching(/^MCP server first:, tool .*: left out: a tool of first\. has the same name$/)]);
+  expect(fleet.servers.status()).toHaveLength(2);
 });
 
 test("M05 a call under the cleaned name reaches the original one, and a diagnostic says so", async () => {
@@ -304,6 +333,25 @@ const RESULTS: readonly (readonly [string, unknown, { status: string; text: stri
     "structured beside text",
     { content: [{ type: "text", text: "t" }], structuredContent: { a: 1 } },
     { status: "ok", text: "t" },
+  ],
+  ...[[{ type: "text", text: "" }], [{ type: "text", text: " \n" }], [{ type: "text" }]].map(
+    (content) =>
+      [
+        "structured beside an empty text",
+        { content, structuredContent: { a: 1 } },
+        { status: "ok", text: /^\{\n {2}"a": 1\n\}/ },
+      ] as const,
+  ),
+  [
+    "structured beside an image",
+    {
+      content: [
+        { type: "text", text: "" },
+        { type: "image", mimeType: "a/b", data: "AAAA" },
+      ],
+      structuredContent: { a: 1 },
+    },
+    { status: "ok", text: '{\n  "a": 1\n}\n[image a/b, 3 bytes, not shown]' },
   ],
   [
     "unknown kind",
