@@ -2,7 +2,7 @@
  * Finds matching lines in the chunks of one file, in bounded memory for any line length. Lines end at `\n` or `\r\n`, as
  * for rg and read_file_range. Refuses: opening files.
  */
-import { groupDigits, incompleteUtf8Tail } from "../base/text.ts";
+import { cutCharsFromEnd, groupDigits, incompleteUtf8Tail } from "../base/text.ts";
 import { markedEncoding, UTF8_MARK } from "./byte-order-mark.ts";
 import { excerptText, type MatchLine } from "./matches.ts";
 import type { LineMatcher, Place } from "./pattern.ts";
@@ -19,9 +19,13 @@ type LineSearchOptions = {
 
 type Found = { readonly lines: readonly MatchLine[]; readonly matches: number; readonly binary: boolean };
 
-/** A longer line is tested piece by piece, with this much of the previous piece repeated. */
+/** A longer line is matched piece by piece. */
 const MAX_LINE_LENGTH = 1_048_576;
-const OVERLAP = 4096;
+/** Kept of what is let go, to be shown: more than an excerpt. */
+const SHOWN_LENGTH = 1024;
+
+/** A line whose pieces were let go: whether it has matched, how long they were, the beginning and the end of them. */
+type Overlong = { matched: boolean; dropped: number; readonly head: string; tail: string };
 
 /** Yields whenever others should have their turn; what is not resumed then is left as it is. */
 type Work<T> = Generator<void, T>;
@@ -43,8 +47,8 @@ export class LineSearch {
   #after = 0;
   #binary = false;
   #done = false;
-  /** Set inside an overlong line: whether it already matched, and how much of it was let go. */
-  #overlong: { matched: boolean; dropped: number } | undefined;
+  /** Set inside an overlong line. */
+  #overlong: Overlong | undefined;
 
   constructor(options: LineSearchOptions) {
     this.#options = options;
@@ -107,7 +111,7 @@ export class LineSearch {
       if (this.#done) return;
       const text = line.endsWith("\r") ? line.slice(0, -1) : line;
       if (this.#overlong?.matched !== true) {
-        const answer = matcher.find(text);
+        const answer = matcher.find(text, this.#overlong === undefined ? undefined : { isFirst: false, isLast: true });
         this.#settle(text, answer === "unfinished" ? yield* this.#goOn() : answer);
       }
       this.#overlong = undefined;
@@ -124,21 +128,22 @@ export class LineSearch {
   }
 
   #settle(text: string, place: Place | undefined): void {
-    const length = (this.#overlong?.dropped ?? 0) + text.length;
-    if (place !== undefined) this.#takeMatch(text, place, `${groupDigits(length)} characters`);
-    else if (this.#options.contextLines > 0) this.#takeContext(text);
+    const length = `${groupDigits((this.#overlong?.dropped ?? 0) + text.length)} characters`;
+    if (place !== undefined) this.#takeMatch(text, place, length);
+    else if (this.#options.contextLines > 0) this.#takeContext(this.#overlong?.head ?? text, length);
   }
 
   #takeMatch(text: string, place: Place, length: string): void {
-    const shown = excerptText(text, place.start, place.end, length);
+    const before = this.#overlong?.tail ?? "";
+    const shown = excerptText(before + text, before.length + place.start, before.length + place.end, length);
     this.#lines.push(...this.#before.splice(0), { number: this.#lineNumber, isMatch: true, text: shown });
     this.#matches += 1;
     this.#after = this.#options.contextLines;
     if (this.#matches >= this.#options.maxMatches) this.#done = true;
   }
 
-  #takeContext(text: string): void {
-    const shown = excerptText(text, 0, 0, `${groupDigits(text.length)} characters`);
+  #takeContext(text: string, length: string): void {
+    const shown = excerptText(text, 0, 0, length);
     const line: MatchLine = { number: this.#lineNumber, isMatch: false, text: shown };
     if (this.#after > 0) {
       this.#lines.push(line);
@@ -149,18 +154,20 @@ export class LineSearch {
     if (this.#before.length > this.#options.contextLines) this.#before.shift();
   }
 
-  /** Tests what there is of an overlong line and lets go of all but the overlap; of one that matched, of everything. */
+  /** Matches what there is of an overlong line and lets go of it; a CR may yet be of the line's end. */
   *#shorten(): Work<void> {
-    const overlong = this.#overlong ?? { matched: false, dropped: 0 };
+    const text = this.#rest.endsWith("\r") ? this.#rest.slice(0, -1) : this.#rest;
+    const isFirst = this.#overlong === undefined;
+    const overlong = this.#overlong ?? { matched: false, dropped: 0, head: text.slice(0, SHOWN_LENGTH), tail: "" };
     this.#overlong = overlong;
     if (!overlong.matched) {
-      const answer = this.#options.matcher.find(this.#rest);
+      const answer = this.#options.matcher.find(text, { isFirst, isLast: false });
       const place = answer === "unfinished" ? yield* this.#goOn() : answer;
       overlong.matched = place !== undefined;
-      if (place !== undefined) this.#takeMatch(this.#rest, place, "over 1 MiB");
+      if (place !== undefined) this.#takeMatch(text, place, "over 1 MiB");
     }
-    const kept = overlong.matched ? "" : this.#rest.slice(-OVERLAP);
-    overlong.dropped += this.#rest.length - kept.length;
-    this.#rest = kept;
+    overlong.dropped += text.length;
+    overlong.tail = cutCharsFromEnd(text, SHOWN_LENGTH);
+    this.#rest = this.#rest.slice(text.length);
   }
 }

@@ -57,6 +57,7 @@ export class Machine {
   #row = 0;
   #found = NONE;
   #isFirstEnough = false;
+  #isLast = true;
 
   constructor(program: Program, alphabet: Alphabet, slice: Slice) {
     this.#program = program;
@@ -68,9 +69,10 @@ export class Machine {
 
   /**
    * Where the match ends that begins at `from` or later; read backwards, where the longest one begins that ends at `from`. With
-   * `isFirstEnough` any place that tells that there is one.
+   * `isFirstEnough` any place that tells that there is one. Not `isLast`: the text is the first piece of a longer one.
    */
-  begin(text: string, from: number, isFirstEnough: boolean): number {
+  begin(text: string, from: number, isFirstEnough: boolean, isLast = true): number {
+    this.#isLast = isLast;
     this.#text = text;
     this.#at = from;
     this.#found = NONE;
@@ -80,6 +82,14 @@ export class Machine {
     const before = outside === undefined ? "nothing" : this.#before(this.#alphabet.kindOf(outside));
     if (this.#columns < this.#alphabet.size()) this.#forget();
     this.#row = this.#firstRows.get(before) ?? this.#firstRow(before);
+    return this.resume();
+  }
+
+  /** The next piece. */
+  goOn(text: string, isLast: boolean): number {
+    this.#text = text;
+    this.#at = 0;
+    this.#isLast = isLast;
     return this.resume();
   }
 
@@ -116,7 +126,7 @@ export class Machine {
       this.#at = at;
       this.#row = row;
       if (at === end) {
-        if (this.#stateOf(this.#lead(NOTHING)).matched) this.#found = at;
+        if (this.#isLast && this.#stateOf(this.#lead(NOTHING)).matched) this.#found = at;
         return this.#found;
       }
       if (at !== stop && this.#isOver()) return this.#found;

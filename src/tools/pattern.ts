@@ -17,8 +17,12 @@ export type Place = { readonly start: number; readonly end: number };
 /** `unfinished`: the slice of work is used up, others should have their turn before `resume`. */
 type Answer = Place | "unfinished" | undefined;
 
+/** Of a line too long to be held; its pieces come one after the other. */
+export type Piece = { readonly isFirst: boolean; readonly isLast: boolean };
+
 export type LineMatcher = {
-  find(line: string): Answer;
+  /** With `piece`: the first match that ends in it, at about its place. */
+  find(line: string, piece?: Piece): Answer;
   /** Goes on with the line that was begun. */
   resume(): Answer;
 };
@@ -44,10 +48,14 @@ export function compilePattern(pattern: string, literal: boolean, ignoreCase: bo
 }
 
 function textMatcher(text: string): LineMatcher {
+  let before = "";
   return {
-    find(line) {
-      const start = line.indexOf(text);
-      return start < 0 ? undefined : { start, end: start + text.length };
+    find(line, piece) {
+      const from = piece === undefined || piece.isFirst ? "" : before;
+      const start = (from + line).indexOf(text) - from.length;
+      // The beginning of a match may be in the piece before.
+      if (piece !== undefined) before = text.length > 1 ? (from + line).slice(1 - text.length) : "";
+      return start < -from.length ? undefined : { start: Math.max(0, start), end: start + text.length };
     },
     resume: () => undefined,
   };
@@ -63,20 +71,23 @@ function nodeMatcher(node: Node, holds: Holds | undefined): LineMatcher {
   const backwards = new Machine(compileBackwards(node, alphabet.numberOf), alphabet, slice);
   let text = "";
   let end: number | undefined;
+  let isShort = false;
   const answer = (at: number): Answer => {
     if (at === MORE) return "unfinished";
     if (end !== undefined) return { start: at === NONE ? end : at, end };
     if (at === NONE) return undefined;
-    if (text.length <= MAX_LINE_CHARS) return SOMEWHERE;
+    if (isShort) return SOMEWHERE;
     end = at;
     return answer(backwards.begin(text, at, false));
   };
   return {
-    find(line) {
-      if (holds !== undefined && !holds(line)) return undefined;
+    find(line, piece) {
+      if (piece === undefined && holds !== undefined && !holds(line)) return undefined;
       text = line;
       end = undefined;
-      return answer(forwards.begin(line, 0, line.length <= MAX_LINE_CHARS));
+      isShort = piece === undefined && line.length <= MAX_LINE_CHARS;
+      if (piece !== undefined && !piece.isFirst) return answer(forwards.goOn(line, piece.isLast));
+      return answer(forwards.begin(line, 0, isShort || piece !== undefined, piece?.isLast));
     },
     resume() {
       slice.left = SLICE;
