@@ -48,11 +48,15 @@ function readChoice(type: Extract<KeyType, { kind: "choice" }>, raw: unknown): R
   return bad(`one of ${type.of.join(", ")}${near ? ` (did you mean "${near}"?)` : ""}`);
 }
 
+/** What a timer takes. */
+const MAX_DURATION_MS = 2 ** 31 - 1;
+
 function readDuration(min: number, raw: unknown): ReadValue {
   const ms = typeof raw === "number" ? Math.round(raw * 1000) : typeof raw === "string" ? durationMs(raw) : undefined;
-  const fits = ms !== undefined && Number.isFinite(ms) && ms >= min && ms <= 2_147_483_647;
+  if (ms !== undefined && Number.isFinite(ms) && ms >= min && ms <= MAX_DURATION_MS) return good(ms);
   const least = min >= 1000 ? `, at least ${min / 1000} s` : min > 0 ? ", more than 0" : "";
-  return fits ? good(ms) : bad(`seconds or a duration such as "90s" or "5m"${least}`);
+  const most = ms !== undefined && ms > MAX_DURATION_MS ? ", at most 24d" : "";
+  return bad(`seconds or a duration such as "90s" or "5m"${least}${most}`);
 }
 
 function readFraction(raw: unknown): ReadValue {
