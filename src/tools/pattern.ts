@@ -3,6 +3,7 @@
  * expressions, whose syntax differs silently and which nothing can interrupt, not even the end of their thread.
  * Refuses: what rg refuses, and what only rg can do; the message names it.
  */
+import { once } from "../base/once.ts";
 import { MAX_LINE_CHARS } from "./bounds.ts";
 import { Alphabet } from "./pattern-alphabet.ts";
 import { PatternProblem } from "./pattern-cursor.ts";
@@ -68,7 +69,8 @@ function nodeMatcher(node: Node, holds: Holds | undefined): LineMatcher {
   const alphabet = new Alphabet();
   const slice: Slice = { left: SLICE };
   const forwards = new Machine(compileForwards(node, alphabet.numberOf), alphabet, slice);
-  const backwards = new Machine(compileBackwards(node, alphabet.numberOf), alphabet, slice);
+  // Only a long line asks for it; its sets are those of the first.
+  const backwards = once(() => new Machine(compileBackwards(node, alphabet.numberOf), alphabet, slice));
   let text = "";
   let end: number | undefined;
   let isShort = false;
@@ -78,7 +80,7 @@ function nodeMatcher(node: Node, holds: Holds | undefined): LineMatcher {
     if (at === NONE) return undefined;
     if (isShort) return SOMEWHERE;
     end = at;
-    return answer(backwards.begin(text, at, false));
+    return answer(backwards().begin(text, at, false));
   };
   return {
     find(line, piece) {
@@ -91,7 +93,7 @@ function nodeMatcher(node: Node, holds: Holds | undefined): LineMatcher {
     },
     resume() {
       slice.left = SLICE;
-      return answer((end === undefined ? forwards : backwards).resume());
+      return answer((end === undefined ? forwards : backwards()).resume());
     },
   };
 }

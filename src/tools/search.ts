@@ -11,7 +11,6 @@ import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
 import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
-import { searchBuiltIn } from "./search-builtin.ts";
 import { searchWithRg } from "./search-rg.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
@@ -83,6 +82,8 @@ export async function searchFiles(request: SearchRequest, rg: string | undefined
   const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
   if (outcome !== undefined) return outcome;
   const passedOver = rg === undefined ? "missing" : agrees ? "broken" : "rules";
+  // Lazy door: with rg it is not needed.
+  const { searchBuiltIn } = await import("./search-builtin.ts");
   const builtIn = await searchBuiltIn({ ...request, timeoutMs: msUntil(deadline) });
   return builtIn.ok ? { ...builtIn, passedOver } : builtIn;
 }
