@@ -21,8 +21,10 @@ export type HostParts = {
     input: Readonly<Record<string, unknown>>,
     signal: AbortSignal,
   ) => Promise<Permit>;
-  /** Whether such tools exist here at all (authority). */
+  /** Whether such tools may exist here at all: what an agent is told when it starts. */
   readonly offers: (effect: EffectKind) => boolean;
+  /** Whether they exist now (authority). */
+  readonly allows: (effect: EffectKind) => boolean;
   readonly decide: Decide;
   readonly emit: Emit;
   /** The environment of a command, on top of which the agent may declare variables. */
@@ -45,11 +47,11 @@ type TerminalRequest = {
 type Demand = (name: string, effect: EffectKind, input: Readonly<Record<string, unknown>>) => Promise<ActivePrompt>;
 
 /** The way to everything with an effect. @throws RequestError where the tool it stands for would not run. */
-function createGate({ offers, permit }: HostParts, active: () => ActivePrompt | undefined): Demand {
+function createGate({ allows, permit }: HostParts, active: () => ActivePrompt | undefined): Demand {
   return async (name, effect, input) => {
     const now = active();
     if (!now || now.signal.aborted) throw refuse("no turn is running");
-    if (!offers(effect)) throw refuse("not allowed here: this session is read-only");
+    if (!allows(effect)) throw refuse("not allowed here: this session is read-only");
     const answer = await permit(name, effect, input, now.signal);
     if (!answer.allowed) throw refuse(answer.reason);
     if (now.signal.aborted) throw refuse("the turn was cancelled");

@@ -20,7 +20,8 @@ export type OuterParts = Pick<HostParts, "workspace" | "offers" | "emit" | "chil
   readonly localSessionId: string;
   /** The agent's session that an earlier run of this session had. */
   readonly previous: () => Promise<string | undefined>;
-  readonly mcpServers: readonly McpServer[];
+  /** Those it may have now; another list than the one it was started with is for another process. */
+  readonly mcpServers: () => readonly McpServer[];
 };
 
 export type OuterSession = { readonly link: AgentLink; readonly id: string };
@@ -37,6 +38,7 @@ export class OuterAgent {
   #session: OuterSession | undefined;
   /** Kept when the agent goes, so that its next process can load it. */
   #sessionId: string | undefined;
+  #servers: readonly McpServer[] = [];
   #junkSaid = 0;
 
   constructor(parts: OuterParts, host: AgentHost, terminals: Terminals) {
@@ -52,8 +54,13 @@ export class OuterAgent {
 
   /** The open session; a new process loads the session of the old one where the agent can. Never throws. */
   async open(context: TurnContext): Promise<Opened> {
-    if (this.#session?.link.alive()) return { ok: true, session: this.#session };
+    const servers = this.#parts.mcpServers();
+    if (this.#session?.link.alive()) {
+      if (servers === this.#servers) return { ok: true, session: this.#session };
+      await this.end();
+    }
     this.#session = undefined;
+    this.#servers = servers;
     const { agent, workspace, processes, offers, childEnv } = this.#parts;
     const command = {
       name: agent.name,
@@ -106,11 +113,10 @@ export class OuterAgent {
 
   /** Its id, or why there is none. */
   async #openSession(link: AgentLink, { signal, messages }: TurnContext): Promise<string | Stop> {
-    const { workspace, mcpServers } = this.#parts;
+    const { workspace } = this.#parts;
     const known = this.#sessionId ?? (await this.#parts.previous());
     const caps = link.info.agentCapabilities;
-    const servers = mcpServers.filter((server) => !("type" in server) || caps?.mcpCapabilities?.[server.type] === true);
-    const place = { cwd: workspace.cwd, mcpServers: servers };
+    const place = { cwd: workspace.cwd, mcpServers: this.#usable(caps?.mcpCapabilities) };
     if (known !== undefined) {
       // Resuming plays nothing back; loading does, and nobody listens meanwhile.
       const method = caps?.sessionCapabilities?.resume ? "session/resume" : caps?.loadSession ? "session/load" : undefined;
@@ -130,6 +136,14 @@ export class OuterAgent {
       return { class: "auth", message };
     }
     return { class: "protocol", message: this.says(made.message) };
+  }
+
+  /** The servers whose transport the agent knows; the others are named. */
+  #usable(transports: { readonly http?: boolean; readonly sse?: boolean } | undefined): McpServer[] {
+    const usable = this.#servers.filter((server) => !("type" in server) || transports?.[server.type] === true);
+    const rest = this.#servers.filter((server) => !usable.includes(server)).map((server) => server.name);
+    if (rest.length > 0) this.warn("mcp.passed", `takes no MCP servers over HTTP; not passed: ${rest.join(", ")}`);
+    return usable;
   }
 
   /** A sentence about the agent. */

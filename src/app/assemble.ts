@@ -205,6 +205,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   const settings = toolSettings(loaded, chosen, env, session.dir);
   const agents = createExternalAgents({
     loaded,
+    authority,
     workspace,
     processes,
     env,

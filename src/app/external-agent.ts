@@ -2,6 +2,8 @@
  * The door to external agents of a run (`--model acp:NAME`): which one, and what of this run it is handed. Nothing of acp/ is
  * loaded before its first turn. Refuses: knowing the protocol.
  */
+
+import type { McpServer } from "../acp/protocol.ts";
 import type { Permit } from "../agent/calls.ts";
 import type { TurnContext } from "../agent/loop.ts";
 import type { Toolbox, ToolEntry } from "../agent/toolbox.ts";
@@ -11,11 +13,14 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { AcpAgentSettings } from "../config/schema.ts";
 import type { EffectKind } from "../tools/tool.ts";
 import type { Emit, TurnOutcome } from "../types/event.ts";
+import type { Authority } from "../types/settings.ts";
 import type { AcpTurnParts, AcpTurns } from "./acp-turn.ts";
 import type { AskApproval, PermitGate } from "./permit.ts";
 
 export type ExternalParts = Pick<AcpTurnParts, "env" | "redact" | "redactArguments" | "localSessionId" | "keepsLog"> & {
   readonly loaded: LoadedConfig;
+  /** Now; an editor's modes change it within what the configuration allows. */
+  readonly authority: () => Authority;
   readonly workspace: Workspace;
   readonly processes: ProcessOwner;
   readonly credentialNames: readonly string[];
@@ -86,29 +91,44 @@ function answerBySetting(parts: ExternalParts, title: string): "allow" | "reject
   return permissions;
 }
 
+const NO_SERVERS: readonly McpServer[] = [];
+
+/** The servers an agent may have while it may do more than read; what is left out of them is said. */
+async function serversFor(parts: ExternalParts): Promise<readonly McpServer[]> {
+  const { loaded, env, workspace, trustProject, noMcp, emit, redact } = parts;
+  if (noMcp || loaded.config.authority === "read-only") return NO_SERVERS;
+  const { passedServers } = await import("./acp-servers.ts");
+  const { servers, diagnostics } = await passedServers({ loaded, env, root: workspace.root, cwd: workspace.cwd, trustProject });
+  for (const diagnostic of diagnostics) {
+    emit({ type: "diagnostic", diagnostic: { ...diagnostic, message: redact(diagnostic.message) } });
+  }
+  return servers.length === 0 ? NO_SERVERS : servers;
+}
+
 async function turnsFor(parts: ExternalParts, agent: AcpAgentSettings): Promise<AcpTurns> {
   // Lazy doors: the protocol's library costs more than a first request.
-  const [{ createAcpTurns }, { passedServers }, { previousSession }] = await Promise.all([
+  const [{ createAcpTurns }, { previousSession }, servers] = await Promise.all([
     import("./acp-turn.ts"),
-    import("./acp-servers.ts"),
     import("./acp-history.ts"),
+    serversFor(parts),
   ]);
-  const { loaded, env, workspace, toolbox, gate, ask, trustProject } = parts;
-  const readOnly = loaded.config.authority === "read-only";
+  const { loaded, toolbox, gate, ask } = parts;
+  const readOnly = (): boolean => parts.authority() === "read-only";
   return createAcpTurns({
     ...parts,
     agent,
     envAllow: loaded.config.shell.envAllow,
-    mcpServers: parts.noMcp || readOnly ? [] : await passedServers({ loaded, env, root: workspace.root, trustProject }),
+    mcpServers: () => (readOnly() ? NO_SERVERS : servers),
     previous: () => previousSession(parts.logPath, agent.name),
-    offers: (effect) => effect === "read" || !readOnly,
+    offers: (effect) => effect === "read" || loaded.config.authority !== "read-only",
+    allows: (effect) => effect === "read" || !readOnly(),
     async permit(name, _effect, input, signal): Promise<Permit> {
       const entry = toolbox.find(name);
       return entry ? gate.check(name, input, entry, signal) : { allowed: false, reason: `${name} is not available here.` };
     },
     async decide({ title, kind, input }, signal) {
       const effect = EFFECTS[kind] ?? "shell";
-      if (readOnly && effect !== "read") return "reject";
+      if (readOnly() && effect !== "read") return "reject";
       if (!ask) return answerBySetting(parts, title);
       const question = questionOf(agent.name, title, kind, input);
       const permit = await ask(question.name, question.input, entryOf(question.name, effect), signal);

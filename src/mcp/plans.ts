@@ -70,6 +70,13 @@ export type PlanRequest = {
   readonly trustProject: boolean;
 };
 
+/** A server whose texts are what they say, whatever they look like: an editor has no templates. */
+export type LiteralServer = McpServerSettings & { readonly literal: true; readonly sse: boolean };
+
+function isLiteral(settings: McpServerSettings): settings is LiteralServer {
+  return "literal" in settings && settings.literal === true;
+}
+
 /** Shorter values would black out ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
@@ -92,10 +99,6 @@ function expand(text: string, { env, missing, secrets }: Expansion): string {
     if (fallback === undefined) missing.add(name);
     return fallback ?? "";
   });
-}
-
-function expandAll(map: Readonly<Record<string, string>>, into: Expansion): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, expand(value, into)]));
 }
 
 const REFERENCE = /\$\{/;
@@ -122,17 +125,20 @@ function plan(
   const { settings } = server;
   const { env, root } = request;
   const into: Expansion = { env, missing: new Set(), secrets: new Set() };
-  const grow = (text: string): string => expand(text, into);
+  const literal = isLiteral(settings);
+  const grow = (text: string): string => (literal ? text : expand(text, into));
+  const growAll = (map: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(map).map(([name, value]) => [name, grow(value)]));
   const transport = (): StdioPlan | HttpPlan => {
     if (settings.url !== undefined) {
-      return { kind: "http", url: grow(settings.url), headers: expandAll(settings.headers, into), sse: server.sse };
+      return { kind: "http", url: grow(settings.url), headers: growAll(settings.headers), sse: server.sse };
     }
     const cwd = settings.cwd === undefined ? root : grow(settings.cwd);
     return {
       kind: "stdio",
       command: grow(settings.command ?? ""),
       args: settings.args.map(grow),
-      env: expandAll(settings.env, into),
+      env: growAll(settings.env),
       cwd: isAbsolute(cwd) ? cwd : resolve(root, cwd),
     };
   };
@@ -229,7 +235,7 @@ export async function readPlans(request: PlanRequest): Promise<Plans> {
   const diagnostics: Diagnostic[] = [];
   const files = config.files.map(({ path, hash }) => ({ path, hash }));
   const listed = Object.values(config.mcp.servers).map((settings) =>
-    list({ settings, sse: false }, sourceOf(settings.name, request.loaded), request, diagnostics),
+    list({ settings, sse: isLiteral(settings) && settings.sse }, sourceOf(settings.name, request.loaded), request, diagnostics),
   );
   const taken = new Set(listed.map((server) => server.name));
   const fromFile = await readServerFile(request, diagnostics, files);
