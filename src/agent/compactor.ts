@@ -47,7 +47,7 @@ export type EarlierSummary = Omit<Pending, "cut"> & {
   readonly coveredEndSeq: number;
 };
 
-/** Summaries in a row that made no room worth having before none is tried any more. */
+/** Summaries in a row that made no room worth having before none is tried any more; requests for one that fail within a turn. */
 const MAX_TRIES = 2;
 
 /** A summary that is followed by the next one before this many requests were made was not worth it. */
@@ -74,6 +74,8 @@ export class Compactor {
   #requestSeq = 0;
   #pending: Pending | undefined;
   #fruitless = 0;
+  /** Requests of one turn for a summary that came to nothing. They say nothing of the conversation: the next turn asks again. */
+  #failed: { readonly turnId: string; readonly count: number; readonly message: string } | undefined;
   #requestsSince = WORTH_REQUESTS;
   #lastBytes = 0;
   /** The user message of the running (or last) turn. */
@@ -135,7 +137,8 @@ export class Compactor {
         message: "the conversation is full and its summary waits for a review: /context review approve or reject",
       };
     }
-    return this.#overflow(outcome.done ? "its summary did not make enough room" : outcome.message);
+    if (outcome.done) return this.#overflow("its summary did not make enough room");
+    return this.#overflow(this.#failed ? `${outcome.message}; the next prompt asks for one again` : outcome.message);
   }
 
   /** After a provider's `context_overflow`; true when the request is worth one more try. */
@@ -271,6 +274,9 @@ export class Compactor {
     if (this.#pending) return { done: false, message: "a summary already waits for a review" };
     if (trigger === "automatic" && this.#fruitless >= MAX_TRIES)
       return { done: false, message: "earlier summaries did not make room" };
+    if (this.#failed?.turnId !== turnId) this.#failed = undefined;
+    if (trigger === "automatic" && this.#failed && this.#failed.count >= MAX_TRIES)
+      return { done: false, message: this.#failed.message };
     this.#align();
     const cut = findCut(this.#messages, keepBytes);
     if (!cut) return { done: false, message: "there is nothing older to summarise" };
@@ -278,9 +284,11 @@ export class Compactor {
     const beforeTokens = this.used();
     const written = await this.#ask(turnId, covered, guidance, signal);
     if (!written.ok) {
-      if (!signal.aborted) this.#fruitless += 1;
-      return { done: false, message: written.message };
+      const { message } = written;
+      if (!signal.aborted) this.#failed = { turnId, count: (this.#failed?.count ?? 0) + 1, message };
+      return { done: false, message };
     }
+    this.#failed = undefined;
     const handle = this.#handle(cut.index);
     const current = this.#covered(cut);
     const room = this.#room();
