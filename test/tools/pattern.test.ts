@@ -1,9 +1,9 @@
-/** The patterns of the search without rg mean what they mean to rg, in the same places, or are refused (S09). */
+/** The patterns of the search without rg mean what they mean to rg, from the same places on, or are refused (S09). */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { MAX_LINE_CHARS } from "../../src/tools/bounds.ts";
-import { compilePattern, type Place } from "../../src/tools/pattern.ts";
+import { compilePattern, type LineMatcher, type Place } from "../../src/tools/pattern.ts";
 import { seededRandom } from "../support/random-tree.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
 import { randomLines, randomPattern } from "./random-pattern.ts";
@@ -18,19 +18,25 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
-type Matches = ReadonlyMap<number, Place | "somewhere">;
+/** Where a match begins is known of long lines. Where it ends, versions of rg differ in repetitions of nothing. */
+type Matches = ReadonlyMap<number, number | "somewhere">;
 
-/** Line numbers and places of first matches; a text says why the pattern is refused. */
+/** Line numbers and beginnings of first matches; a text says why the pattern is refused. */
 function ours(pattern: string, ignoreCase: boolean, lines: readonly string[]): Matches | string {
   const compiled = compilePattern(pattern, false, ignoreCase);
   if (!compiled.ok) return compiled.message;
-  const found = new Map<number, Place | "somewhere">();
+  const found = new Map<number, number | "somewhere">();
   for (const [index, line] of lines.entries()) {
-    let answer = compiled.matcher.find(line);
-    while (answer === "unfinished") answer = compiled.matcher.resume();
-    if (answer !== undefined) found.set(index + 1, line.length > MAX_LINE_CHARS ? answer : "somewhere");
+    const place = placeIn(compiled.matcher, line);
+    if (place !== undefined) found.set(index + 1, line.length > MAX_LINE_CHARS ? place.start : "somewhere");
   }
   return found;
+}
+
+function placeIn(matcher: LineMatcher, line: string): Place | undefined {
+  let answer = matcher.find(line);
+  while (answer === "unfinished") answer = matcher.resume();
+  return answer;
 }
 
 function ofRg(pattern: string, ignoreCase: boolean, lines: readonly string[]): Matches | string {
@@ -40,14 +46,13 @@ function ofRg(pattern: string, ignoreCase: boolean, lines: readonly string[]): M
   const flags = ["--json", "--no-config", "--crlf", ignoreCase ? "--ignore-case" : "--case-sensitive"];
   const done = spawnSync(installed.rg, [...flags, "--", pattern, file], { encoding: "utf8", maxBuffer: 2 ** 28 });
   if (done.status === 2) return done.stderr;
-  const found = new Map<number, Place | "somewhere">();
+  const found = new Map<number, number | "somewhere">();
   for (const record of done.stdout.split("\n").filter((line) => line.startsWith('{"type":"match"'))) {
     const { data } = JSON.parse(record);
     const text = Buffer.from(data.lines.text);
-    const units = (bytes: number): number => text.toString("utf8", 0, bytes).length;
     const isLong = (lines[data.line_number - 1] ?? "").length > MAX_LINE_CHARS;
     const [first] = data.submatches;
-    found.set(data.line_number, isLong ? { start: units(first.start), end: units(first.end) } : "somewhere");
+    found.set(data.line_number, isLong ? text.toString("utf8", 0, first.start).length : "somewhere");
   }
   return found;
 }
@@ -68,7 +73,7 @@ const SEEDS = Number(process.env.SEEDS ?? 2);
 const PATTERNS = Number(process.env.PATTERNS ?? 60);
 
 test.each(Array.from({ length: SEEDS }, (_, index) => [index + Number(process.env.FIRST_SEED ?? 1)]))(
-  "generated patterns %d: the same lines, the same places",
+  "generated patterns %d: the same lines, from the same places on",
   (seed) => {
     const random = seededRandom(seed);
     const lines = randomLines(random, 120);
@@ -173,13 +178,34 @@ describe("what is not served is refused by name", () => {
   });
 });
 
+function placesOf(pattern: string, lines: readonly string[]): (Place | undefined)[] {
+  const compiled = compilePattern(pattern, false, false);
+  if (!compiled.ok) throw new Error(compiled.message);
+  return lines.map((line) => placeIn(compiled.matcher, line));
+}
+
+test("the first way that matches says where a match ends", () => {
+  const long = `${"-".repeat(600)}abab;`;
+  const ends = {
+    "ab|abab": 602,
+    "abab|ab": 604,
+    "(?:ab)+": 604,
+    "(?:ab)+?": 602,
+    "a.*?b": 602,
+    "a.*b": 604,
+    "[ab]{1,3}": 603,
+    "(?U)b.*;": 605,
+  };
+  for (const [pattern, end] of Object.entries(ends)) expect([pattern, placesOf(pattern, [long])[0]?.end]).toEqual([pattern, end]);
+});
+
 test("more kinds of characters than a table has columns, and more states than are kept", () => {
   const many = Array.from({ length: 3000 }, (_, index) => String.fromCodePoint(0x4e00 + index));
   const lines = [many.join(""), many.slice(0, 600).join("x")];
-  expect(ours(many.slice(0, 1500).join("x?"), false, lines)).toEqual(new Map([[1, { start: 0, end: 1500 }]]));
+  expect(placesOf(many.slice(0, 1500).join("x?"), lines)).toEqual([{ start: 0, end: 1500 }, undefined]);
   const random = seededRandom(7);
   const mixed = Array.from({ length: 30_000 }, () => (random() < 0.5 ? "a" : "b")).join("");
   const place = /a[ab]{14}a[ab]{14}aaaaaaaaa/.exec(mixed);
-  const found = ours("[ab]*?a[ab]{14}a[ab]{14}aaaaaaaaa", false, [mixed]);
-  expect(found).toEqual(new Map([[1, { start: 0, end: (place?.index ?? 0) + (place?.[0].length ?? 0) }]]));
+  const end = (place?.index ?? 0) + (place?.[0].length ?? 0);
+  expect(placesOf("[ab]*?a[ab]{14}a[ab]{14}aaaaaaaaa", [mixed])).toEqual([{ start: 0, end }]);
 });
