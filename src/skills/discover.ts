@@ -138,6 +138,20 @@ async function readCandidate(candidate: Candidate, discovery: Discovery): Promis
   return fresh;
 }
 
+/**
+ * The user's word for a SKILL.md where it was found, or where links lead from there: trust is of a place, and both are places of
+ * this workspace. One that is found outside and lies inside counts by where it lies.
+ */
+export async function trustIn(
+  { path, realPath }: Pick<Candidate, "path" | "realPath">,
+  bytes: Uint8Array,
+  { trustOf, workspaceRoot }: Pick<Discovery, "trustOf" | "workspaceRoot">,
+): Promise<TrustState> {
+  const places = new Set([path, realPath].filter((place) => isBelow(place, workspaceRoot)));
+  const states = await Promise.all([...places].map((place) => trustOf(place, bytes)));
+  return states.find((state) => state === "trusted") ?? states.find((state) => state === "changed") ?? "untrusted";
+}
+
 async function load(candidate: Candidate, discovery: Discovery, problems: Diagnostic[]): Promise<Skill | undefined> {
   const { path, realPath, root } = candidate;
   let read: Read | string;
@@ -160,7 +174,7 @@ async function load(candidate: Candidate, discovery: Discovery, problems: Diagno
     directory: dirname(realPath),
     source: root.source,
     needsTrust: root.needsTrust,
-    trust: root.needsTrust ? await discovery.trustOf(realPath, read.bytes) : "trusted",
+    trust: root.needsTrust ? await trustIn(candidate, read.bytes, discovery) : "trusted",
     contentHash: read.hash,
     byteCount: read.bytes.length,
   };

@@ -5,7 +5,7 @@
 import { dirname, join } from "node:path";
 import type { Diagnostic, SkillActivated } from "../types/event.ts";
 import { type Reference, readContent, type SkillContent } from "./content.ts";
-import { type Discovery, discoverSkills, type TrustOf } from "./discover.ts";
+import { type Discovery, discoverSkills, type TrustOf, trustIn } from "./discover.ts";
 import { formatSkill, mentionedNames } from "./format.ts";
 import { isBelow } from "./roots.ts";
 import { type Duplicate, NO_SKILLS, type Skill, type SkillRoot, type SkillSet, skillProblem } from "./skill.ts";
@@ -156,8 +156,8 @@ export class Skills {
     const content = await readContent(skill);
     if (typeof content === "string") return refusal(skill, "unreadable", content);
     if (this.#isHeld(skill, content.contentHash)) return NOTHING;
-    const { trustOf, screen } = this.#options;
-    const trusted = !skill.needsTrust || (await trustOf(skill.realPath, content.bytes)) === "trusted";
+    const { screen } = this.#options;
+    const trusted = !skill.needsTrust || (await trustIn(skill, content.bytes, this.#options)) === "trusted";
     if (!trusted && by === "model") return { ...NOTHING, text: NOT_FOR_MODELS };
     const finding = trusted ? undefined : screen(content.body);
     if (finding !== undefined) return refusal(skill, "blocked", `the skill is not used: ${finding}`);
