@@ -59,6 +59,13 @@ export function nestedTooDeep(source: string): boolean {
   return false;
 }
 
+/** The same of a value that is already read. Asked before it is written out: that takes the square of a depth without end. */
+export function valueTooDeep(value: unknown, room = MAX_DEPTH): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (room === 0) return true;
+  return Object.values(value).some((inner) => valueTooDeep(inner, room - 1));
+}
+
 /** Where the string that opens at `at` closes; the end of the text where it does not. Long strings are not walked. */
 function stringEnd(source: string, at: number): number {
   for (let end = source.indexOf('"', at + 1); end >= 0; end = source.indexOf('"', end + 1)) {

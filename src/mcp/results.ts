@@ -2,7 +2,7 @@
  * What a server answered to tools/call → one ToolResult (M14): text, capped; one line for anything a model cannot read here.
  * Outside data: every member is looked at before it is used. Refuses: failing because of an odd item.
  */
-import { isObject, nestedTooDeep } from "../base/json.ts";
+import { isObject, valueTooDeep } from "../base/json.ts";
 import { cutBytes, groupDigits } from "../base/text.ts";
 import { MAX_RESULT_BYTES } from "../tools/bounds.ts";
 import { failed, succeeded, type ToolResult } from "../tools/tool.ts";
@@ -80,14 +80,9 @@ const MAX_INDENTED_CHARS = 8192;
 
 /** JSON text; undefined for a value that is nested deeper than any honest one. */
 function write(value: unknown): string | undefined {
-  try {
-    const text = JSON.stringify(value);
-    if (nestedTooDeep(text)) return undefined;
-    return text.length <= MAX_INDENTED_CHARS ? JSON.stringify(value, null, 2) : text;
-  } catch {
-    // The stack's end, before ours.
-    return undefined;
-  }
+  if (valueTooDeep(value)) return undefined;
+  const text = JSON.stringify(value);
+  return text.length <= MAX_INDENTED_CHARS ? JSON.stringify(value, null, 2) : text;
 }
 
 /** Never throws. `structuredContent` speaks where there is no text; `isError` makes the result a failure. */

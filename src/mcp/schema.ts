@@ -3,7 +3,7 @@
  * references inside it, of bounded size. What cannot be repaired leaves the tool out, and only that. Refuses: validating
  * arguments (the server does).
  */
-import { isObject, type Json, nestedTooDeep } from "../base/json.ts";
+import { isObject, type Json, valueTooDeep } from "../base/json.ts";
 import { cutChars } from "../base/text.ts";
 import { checkReferences, resolvePointer } from "./schema-references.ts";
 
@@ -111,14 +111,9 @@ function outline(properties: ReadonlyMap<string, unknown>): ReadonlyMap<string, 
   );
 }
 
-/** Characters of a value's JSON; endless for one that is nested deeper than the stack (a `default`, an `enum`). */
+/** Characters of a value's JSON; endless for one that is nested deeper than any honest one (a `default`, an `enum`). */
 function sizeOf(value: Json): number {
-  try {
-    const text = JSON.stringify(value);
-    return nestedTooDeep(text) ? Number.POSITIVE_INFINITY : text.length;
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  return valueTooDeep(value) ? Number.POSITIVE_INFINITY : JSON.stringify(value).length;
 }
 
 /** Repairs one schema. */

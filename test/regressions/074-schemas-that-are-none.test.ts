@@ -3,6 +3,7 @@
  * Whatever a server sends as a schema, what is sent on is one in every part.
  */
 import { expect, test } from "bun:test";
+import { toolResult } from "../../src/mcp/results.ts";
 import { repairSchema } from "../../src/mcp/schema.ts";
 
 const object = (properties: unknown, more: object = {}) => ({ type: "object", properties, ...more });
@@ -102,4 +103,16 @@ test("values nested without end, wherever they stand, cost themselves", () => {
       expect(repairSchema(object({ a: { [key]: value } })).ok).toBe(true);
     }
   }
+});
+
+test("nesting that takes the square of its depth to write out is not written out", () => {
+  const value = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+  const began = performance.now();
+  expect(repairSchema(object({ a: { type: "string", default: value } }))).toMatchObject({
+    ok: true,
+    parameters: object({ a: { type: "string" } }),
+  });
+  expect(toolResult({ structuredContent: value })).toMatchObject({ status: "failed" });
+  expect(toolResult({ toolResult: value })).toMatchObject({ status: "ok" });
+  expect(performance.now() - began).toBeLessThan(1000);
 });
