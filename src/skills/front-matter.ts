@@ -27,8 +27,9 @@ const KEYS: ReadonlySet<string> = new Set([
 ]);
 /** Unknown keys that are named; more are counted. */
 const MAX_UNKNOWN = 20;
-/** A merge key copies whole maps, as often as it is told to: a small text makes much work of it. */
-const MERGE_KEY = /<<["']?\s*:/;
+/** What may be a YAML alias: a small text with many of them, or with maps merged through them, makes much work. */
+const ALIAS = /(?:^|[\s,[{:])\*[^\s,[\]{}]/g;
+const MAX_ALIASES = 16;
 const NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 function scalar(value: unknown): string | undefined {
@@ -68,8 +69,8 @@ function parseYaml(yaml: string): { readonly value: unknown; readonly fault?: He
   const refused =
     yaml.length > MAX_HEAD_CHARS
       ? `the front matter has more than ${MAX_HEAD_CHARS} characters`
-      : MERGE_KEY.test(yaml)
-        ? "the front matter has merge keys (<<:), which are not taken"
+      : (yaml.match(ALIAS)?.length ?? 0) > MAX_ALIASES
+        ? `the front matter has more than ${MAX_ALIASES} aliases (*name)`
         : undefined;
   if (refused !== undefined) return { value: undefined, fault: { severity: "error", what: refused } };
   try {

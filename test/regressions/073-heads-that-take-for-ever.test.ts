@@ -17,6 +17,8 @@ function timed<T>(work: () => T): { readonly value: T; readonly ms: number } {
 
 const merged = `a: &a {${Array.from({ length: 900 }, (_, index) => `k${index}: 1`).join(", ")}}\nb:\n  <<: [${"*a,".repeat(1200)}*a]`;
 
+const doubled = `a: &a [1]\n${Array.from({ length: 40 }, (_, at) => `b${at}: &b${at} [*${at === 0 ? "a" : `b${at - 1}`},*${at === 0 ? "a" : `b${at - 1}`}]`).join("\n")}`;
+
 /** As large as a SKILL.md may be, and as large as a head may be. */
 const hostile: Readonly<Record<string, readonly string[]>> = {
   "words before a parenthesis that stays open": [83_000, 5000].map((count) => `allowed-tools: "${"a ,".repeat(count)}("`),
@@ -24,6 +26,7 @@ const hostile: Readonly<Record<string, readonly string[]>> = {
   "blanks inside a loose value": [240_000, 16_000].map((count) => `compatibility: a: ${" ".repeat(count)}b: c\nfoo: a: b`),
   "keys nobody knows": [20_000, 2000].map((count) => Array.from({ length: count }, (_, index) => `k${index}: 1`).join("\n")),
   "maps merged a thousand times": [merged],
+  "aliases of aliases": [doubled],
 };
 
 for (const [what, heads] of Object.entries(hostile)) {
@@ -39,6 +42,16 @@ test("a head that is too large is an error that says so; its faults are counted,
   expect(odd.head?.name).toBe("x");
   expect(odd.faults).toHaveLength(21);
   expect(odd.faults.at(-1)).toMatchObject({ what: "80 more unknown keys from here on; ignored", line: 24 });
+});
+
+test("a few aliases are YAML like any other; two hundred heads full of them are refused in no time", () => {
+  expect(parseSkill("---\nname: &n x\ndescription: *n\nmetadata:\n  <<: {a: b}\n---\n", "x").head).toMatchObject({
+    description: "x",
+    metadata: { a: "b" },
+  });
+  const { value, ms } = timed(() => Array.from({ length: 200 }, () => parseSkill(head(doubled), "x")));
+  expect(value[0]).toMatchObject({ head: undefined, faults: [{ what: "the front matter has more than 16 aliases (*name)" }] });
+  expect(ms).toBeLessThan(300);
 });
 
 test("words and loose values are read as before", () => {
