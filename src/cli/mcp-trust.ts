@@ -1,5 +1,5 @@
 /** `thndrs mcp trust|revoke`: the workspace's `.mcp.json` alone, where `thndrs trust` is about everything. Refuses: more. */
-import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
 import { EXIT, type ExitCode } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
@@ -18,8 +18,7 @@ export async function trustServers(context: CommandContext): Promise<ExitCode> {
 export async function revokeServers(context: CommandContext): Promise<ExitCode> {
   const { root } = await openWorkspace(context.cwd);
   const path = serverFilePath(root);
-  const real = await realpath(path).catch(() => path);
-  const removed = await openTrust(findHomes(context.env, context.cwd).config).remove((trusted) => trusted === real);
+  const removed = await openTrust(findHomes(context.env, context.cwd).config).remove((trusted) => trusted === resolve(path));
   const { stdout } = context.output;
   if (context.flags.json) stdout.line(JSON.stringify({ revoked: removed.map((entry) => entry.path) }));
   else stdout.line(removed.length > 0 ? `no longer trusted: ${visible(path)}` : `${visible(path)} was not trusted`);

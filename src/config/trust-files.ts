@@ -1,6 +1,7 @@
 /**
  * The files of a workspace that wait for trust: its configuration, its MCP servers, its skills. Refuses: trusting them.
  */
+import { readdirSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { errnoOf } from "../base/file-problem.ts";
 import { decodeSettings, readSettingsFile } from "./settings-file.ts";
@@ -23,6 +24,20 @@ function declaredRoots(root: string, file: string): readonly string[] {
     .filter((path) => path !== "" && path !== ".." && !path.startsWith(`..${sep}`));
 }
 
+/** Skills that are links to a directory elsewhere in the workspace; none leads out of it. */
+function linkedSkills(root: string, directory: string): string[] {
+  return readdirSync(join(root, directory), { withFileTypes: true })
+    .filter((entry) => entry.isSymbolicLink())
+    .map((entry) => join(directory, entry.name, "SKILL.md"))
+    .filter((path) => {
+      try {
+        return realpathSync(join(root, path)).startsWith(`${root}${sep}`);
+      } catch {
+        return false;
+      }
+    });
+}
+
 async function skillFiles(root: string, more: readonly string[]): Promise<readonly string[]> {
   const found: string[] = [];
   for (const directory of new Set([...SKILL_ROOTS, ...more])) {
@@ -32,11 +47,12 @@ async function skillFiles(root: string, more: readonly string[]): Promise<readon
         if (found.length >= MAX_SKILLS) return found;
         found.push(join(directory, path));
       }
+      found.push(...linkedSkills(root, directory));
     } catch (error) {
       if (!["ENOENT", "ENOTDIR"].includes(errnoOf(error))) throw error;
     }
   }
-  return [...new Set(found)].sort();
+  return [...new Set(found)].slice(0, MAX_SKILLS).sort();
 }
 
 /**
