@@ -17,21 +17,29 @@ export function keyProblem(value: string): string | undefined {
   return /^[\x21-\x7e]+$/.test(value) ? undefined : "a key consists of plain characters";
 }
 
-/** Asks on the terminal without showing what is typed; undefined when the person gave up. */
-export async function askForKey(message: string, signal: AbortSignal): Promise<string | undefined> {
-  // Lazy door: only this question needs clack.
-  const { isCancel, password } = await import("@clack/prompts");
-  const answer = await password({ message, signal, validate: (value) => keyProblem((value ?? "").trim()) });
-  return isCancel(answer) ? undefined : answer.trim();
+/** A key, or the exit code where none was given. */
+type Given = { readonly key: string } | { readonly code: ExitCode };
+
+/** Asks on the terminal without showing what is typed. */
+async function askedKey({ output, env, signal }: CommandContext, name: string): Promise<Given> {
+  const stream = output.stdout.isTerminal ? output.stdout : output.stderr;
+  if (!stream.isTerminal) throw new UserError(`login asks on a terminal: echo "$KEY" | thndrs login ${name} needs none`);
+  // Lazy doors: only this question needs them.
+  const [{ withQuestions }, { typedSecret }] = await Promise.all([import("../ui/question-host.ts"), import("../ui/askings.ts")]);
+  return withQuestions({ stream, env, signal }, async (host): Promise<Given> => {
+    const key = await host.ask(typedSecret(`Key for ${name}`, keyProblem));
+    return host.ended === undefined && key !== undefined ? { key } : { code: host.ended ?? EXIT.sigint };
+  });
 }
 
-async function pipedKey(context: CommandContext, name: string): Promise<string | undefined> {
+async function pipedKey(context: CommandContext, name: string): Promise<Given> {
   const read = await readStdin({ mode: "require", hasPrompt: false, waitMs: 0, maxBytes: MAX_KEY_BYTES, signal: context.signal });
-  if (context.signal.aborted) return undefined;
+  const code = signalExit(context.signal);
+  if (code !== undefined) return { code };
   const value = (read.text ?? "").trim();
   const problem = keyProblem(value);
   if (problem) throw new UserError(`${problem}: echo "$KEY" | thndrs login ${name}, or run it on a terminal to be asked`);
-  return value;
+  return { key: value };
 }
 
 function onlyProvider(context: CommandContext, command: string): string {
@@ -51,9 +59,9 @@ export async function runLogin(context: CommandContext): Promise<ExitCode> {
   const endpoints = await openEndpoints(context);
   const settings = findProvider(endpoints, name);
   if (settings.apiKeyEnv === undefined) throw new UserError(`${name} needs no key: it runs on this machine`);
-  const key = stdinKind() === "terminal" ? await askForKey(`Key for ${name}`, context.signal) : await pipedKey(context, name);
-  if (key === undefined) return signalExit(context.signal) ?? EXIT.sigint;
-  const source = await endpoints.credentials.store(name, key);
+  const given = stdinKind() === "terminal" ? await askedKey(context, name) : await pipedKey(context, name);
+  if ("code" in given) return given.code;
+  const source = await endpoints.credentials.store(name, given.key);
   const { stdout, stderr } = context.output;
   stdout.line(`the key of ${name} is stored: ${visible(describeSource(source))}`);
   if (context.env[settings.apiKeyEnv]?.trim()) stderr.line(`thndrs: note: $${settings.apiKeyEnv} is set and comes first`);

@@ -72,12 +72,12 @@ async function rememberAsked(file: string, hashes: readonly string[], output: Ou
 
 /**
  * Asks once per content whether the workspace's configuration is to be trusted, before anything of it counts. Skills are
- * asked about when they are used.
+ * asked about when they are used. An exit code when the program ends instead.
  */
-async function askForTrust(context: RunContext): Promise<void> {
+async function askForTrust(context: RunContext): Promise<ExitCode | undefined> {
   const { env, cwd, flags, output } = context;
   const homes = findHomes(env, cwd);
-  if (flags.trustProject || !output.stdout.isTerminal || isPlainTerminal(env) || homes.config === undefined) return;
+  if (flags.trustProject || !output.stdout.isTerminal || isPlainTerminal(env) || homes.config === undefined) return undefined;
   const { root } = await openWorkspace(cwd);
   const store = openTrust(homes.config);
   const waiting: string[] = [];
@@ -85,19 +85,23 @@ async function askForTrust(context: RunContext): Promise<void> {
     if (file.kind === "skill" || (await store.state(file.path, file.bytes)) === "trusted") continue;
     waiting.push(trustHash(Buffer.concat([Buffer.from(`${file.path}\0`), file.bytes])));
   }
-  if (waiting.length === 0) return;
+  if (waiting.length === 0) return undefined;
   const asked = homes.state === undefined ? undefined : join(homes.state, "trust-asked");
   const before = asked === undefined ? [] : hashesOf(readSettingsFile(asked));
-  if (waiting.every((hash) => before.includes(hash))) return;
+  if (waiting.every((hash) => before.includes(hash))) return undefined;
   const { runTrust } = await import("./trust.ts");
-  await runTrust(commandContext(context));
+  const code = await runTrust(commandContext(context));
+  // Whoever was cut off has answered nothing.
+  if (context.controller.signal.aborted || code === EXIT.sighup) return code;
   if (asked !== undefined) await rememberAsked(asked, waiting, output);
+  return undefined;
 }
 
 /** Runs the REPL to its end. @throws UserError when configuration, model or session are not there. */
 export async function runRepl(context: RunContext): Promise<ExitCode> {
   const { flags, env, output, controller, words } = context;
-  await askForTrust(context);
+  const cutOff = await askForTrust(context);
+  if (cutOff !== undefined) return cutOff;
   if (controller.signal.aborted) return exitOf(controller.signal.reason) ?? EXIT.internal;
   const { continue: latest, resume, ...rest } = flags;
   let cwd = context.cwd;

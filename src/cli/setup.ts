@@ -2,9 +2,7 @@
  * `thndrs setup`: choose a provider, give it a key, try it with one small request, write the user's configuration. Refuses:
  * to run without a terminal, to write anything before the try went well or the person insists.
  */
-import type * as Clack from "@clack/prompts";
 import { version } from "../app/version.ts";
-import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { setTopLevelKey } from "../config/edit.ts";
 import { configPaths } from "../config/homes.ts";
@@ -14,9 +12,11 @@ import { createProvider } from "../provider/create.ts";
 import { probeLocal } from "../provider/listing.ts";
 import { modelInfo } from "../provider/models.ts";
 import type { ProviderSettings } from "../types/settings.ts";
+import { listOf, typedSecret, typedText, yesOrNo } from "../ui/askings.ts";
+import { type QuestionHost, withQuestions } from "../ui/question-host.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
-import { askForKey } from "./auth.ts";
+import { keyProblem } from "./auth.ts";
 import type { CommandContext } from "./command.ts";
 import { describeSource, type Endpoints, openEndpoints } from "./endpoints.ts";
 import { askEndpoint } from "./models.ts";
@@ -25,15 +25,16 @@ const TRY_TIMEOUT_MS = 30_000;
 /** More models than this are not offered as a list; the id is typed. */
 const MAX_LISTED = 200;
 
-type Session = { readonly context: CommandContext; readonly endpoints: Endpoints; readonly clack: typeof Clack };
+type Session = { readonly context: CommandContext; readonly endpoints: Endpoints; readonly host: QuestionHost };
+
+type Found = { readonly settings: ProviderSettings; readonly hint: string; readonly ready: boolean };
 
 /** The providers, the ones that are ready first. */
-async function chooseProvider(session: Session): Promise<ProviderSettings | undefined> {
-  const { endpoints, clack, context } = session;
+async function findProviders({ endpoints }: Session, signal: AbortSignal): Promise<readonly Found[]> {
   const found = await Promise.all(
     Object.values(endpoints.providers).map(async (settings) => {
       const source = await endpoints.sourceOf(settings);
-      const serves = settings.local ? await probeLocal(settings, context.signal) : undefined;
+      const serves = settings.local ? await probeLocal(settings, signal) : undefined;
       const hint = source
         ? `key: ${describeSource(source)}`
         : serves
@@ -44,52 +45,45 @@ async function chooseProvider(session: Session): Promise<ProviderSettings | unde
       return { settings, hint, ready: source !== undefined || serves !== undefined };
     }),
   );
-  const sorted = [...found.filter((entry) => entry.ready), ...found.filter((entry) => !entry.ready)];
-  const answer = await clack.select({
-    signal: context.signal,
-    message: "Which provider?",
-    options: sorted.map(({ settings, hint }) => ({ value: settings.name, label: settings.name, hint })),
-    maxItems: 12,
-  });
-  return clack.isCancel(answer) ? undefined : endpoints.providers[answer];
+  return [...found.filter((entry) => entry.ready), ...found.filter((entry) => !entry.ready)];
+}
+
+async function chooseProvider(session: Session): Promise<ProviderSettings | undefined> {
+  const { host } = session;
+  const found = await host.busy("looking for providers", (signal) => findProviders(session, signal));
+  if (found === undefined) return undefined;
+  const choices = found.map(({ settings, hint }) => ({ value: settings, label: settings.name, hint }));
+  return host.ask(listOf({ message: "Which provider?", choices }));
 }
 
 /** A key that is there, or one that is typed now; `null` where none is needed, undefined when the person gave up. */
-async function obtainKey(session: Session, settings: ProviderSettings): Promise<string | null | undefined> {
-  const known = await session.endpoints.keyOf(settings);
+async function obtainKey({ endpoints, host }: Session, settings: ProviderSettings): Promise<string | null | undefined> {
+  const known = await endpoints.keyOf(settings);
   if (known !== undefined) return known;
-  return settings.apiKeyEnv === undefined
-    ? null
-    : askForKey(`Key for ${settings.name} (it is stored only after it worked)`, session.context.signal);
+  if (settings.apiKeyEnv === undefined) return null;
+  return host.ask(typedSecret(`Key for ${settings.name} (it is stored only after it worked)`, keyProblem));
 }
 
 async function chooseModelId(session: Session, settings: ProviderSettings, key: string | null): Promise<string | undefined> {
-  const { clack, context, endpoints } = session;
+  const { endpoints, host } = session;
   const keyed: Endpoints = { ...endpoints, keyOf: async () => key ?? undefined };
-  const served = await askEndpoint(keyed, settings, context.signal);
+  const label = `asking ${settings.name} for its models`;
+  const served = await host.busy(label, (signal) => askEndpoint(keyed, settings, signal));
+  if (served === undefined) return undefined;
   const ids = served.ok ? served.models.map((info) => info.id) : [];
-  if (!served.ok) clack.log.warn(`the list of models is not available: ${visible(served.message)}`);
+  if (!served.ok) {
+    const why = `the list of models is not available: ${visible(served.message)}`;
+    await host.show((clack, to) => clack.log.warn(why, to));
+  }
   const preferred =
     settings.defaultModel !== undefined && (ids.length === 0 || ids.includes(settings.defaultModel))
       ? settings.defaultModel
       : ids[0];
   if (ids.length === 0 || ids.length > MAX_LISTED) {
-    const typed = await clack.text({
-      signal: context.signal,
-      message: "Which model?",
-      ...(preferred === undefined ? {} : { initialValue: preferred }),
-      validate: (value) => (value?.trim() ? undefined : "a model id is needed"),
-    });
-    return clack.isCancel(typed) ? undefined : typed.trim();
+    return host.ask(typedText("Which model?", (typed) => (typed === "" ? "a model id is needed" : undefined), preferred));
   }
-  const answer = await clack.autocomplete({
-    signal: context.signal,
-    message: "Which model? (type to filter)",
-    options: ids.map((id) => ({ value: id, label: visible(id) })),
-    ...(preferred === undefined ? {} : { initialValue: preferred }),
-    maxItems: 12,
-  });
-  return clack.isCancel(answer) ? undefined : answer;
+  const choices = ids.map((id) => ({ value: id, label: id }));
+  return host.ask(listOf({ message: "Which model?", choices, ...(preferred !== undefined && { initial: preferred }) }));
 }
 
 /** One small request. Returns what went wrong, or undefined. */
@@ -98,6 +92,7 @@ async function tryModel(
   settings: ProviderSettings,
   id: string,
   key: string | null,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   const { config } = session.endpoints.loaded;
   const provider = createProvider(settings, {
@@ -116,7 +111,7 @@ async function tryModel(
     maxOutputTokens: 64,
   };
   const limit = AbortSignal.timeout(TRY_TIMEOUT_MS);
-  for await (const event of provider.stream(request, AbortSignal.any([session.context.signal, limit]))) {
+  for await (const event of provider.stream(request, AbortSignal.any([signal, limit]))) {
     if (event.type === "failure") return limit.aborted ? `no answer within ${TRY_TIMEOUT_MS / 1000} s` : event.message;
     // Anything that ends in order, cut answers included, proves address, key and model.
     if (event.type === "stop") return undefined;
@@ -135,9 +130,23 @@ async function writeModel(session: Session, model: string): Promise<string> {
   return path;
 }
 
+/** Whether it answers, or the person wants it all the same. */
+async function tried(session: Session, settings: ProviderSettings, id: string, key: string | null): Promise<boolean> {
+  const { host } = session;
+  const result = await host.busy(`asking ${settings.name}/${visible(id)}`, async (signal) => ({
+    problem: await tryModel(session, settings, id, key, signal),
+  }));
+  if (result === undefined || host.ended !== undefined) return false;
+  const { problem } = result;
+  await host.show((clack, to) =>
+    problem === undefined ? clack.log.step("it answers", to) : clack.log.error(visible(problem), to),
+  );
+  return problem === undefined || (await host.ask(yesOrNo("Write it down nevertheless?"))) === true;
+}
+
 async function converse(session: Session): Promise<ExitCode> {
-  const { clack, endpoints } = session;
-  clack.intro("thndrs setup");
+  const { endpoints, host } = session;
+  await host.show((clack, to) => clack.intro("thndrs setup", to));
   const settings = await chooseProvider(session);
   if (!settings) return givenUp(session);
   if (settings.baseUrl === undefined) {
@@ -149,31 +158,22 @@ async function converse(session: Session): Promise<ExitCode> {
   if (key === undefined) return givenUp(session);
   const id = await chooseModelId(session, settings, key);
   if (id === undefined) return givenUp(session);
-  const spinner = clack.spinner();
-  spinner.start(`asking ${settings.name}/${visible(id)}`);
-  const problem = await tryModel(session, settings, id, key);
-  if (problem === undefined) spinner.stop("it answers");
-  else spinner.error(visible(problem));
-  if (problem !== undefined) {
-    const anyway = await clack.confirm({
-      signal: session.context.signal,
-      message: "Write it down nevertheless?",
-      initialValue: false,
-    });
-    if (clack.isCancel(anyway) || !anyway) return givenUp(session);
-  }
+  if (!(await tried(session, settings, id, key)) || host.ended !== undefined) return givenUp(session);
   if (key !== null && (await endpoints.sourceOf(settings)) === undefined) {
-    clack.log.success(`key stored: ${visible(describeSource(await endpoints.credentials.store(settings.name, key)))}`);
+    const stored = `key stored: ${visible(describeSource(await endpoints.credentials.store(settings.name, key)))}`;
+    await host.show((clack, to) => clack.log.success(stored, to));
   }
-  const path = await writeModel(session, `${settings.name}/${id}`);
-  clack.log.success(`${visible(path)}: model = "${settings.name}/${visible(id)}"`);
-  clack.outro("Start with: thndrs");
+  const written = `${visible(await writeModel(session, `${settings.name}/${id}`))}: model = "${settings.name}/${visible(id)}"`;
+  await host.show((clack, to) => {
+    clack.log.success(written, to);
+    clack.outro("Start with: thndrs", to);
+  });
   return EXIT.ok;
 }
 
-function givenUp({ clack, context }: Session): ExitCode {
-  clack.cancel("Nothing was written.");
-  return signalExit(context.signal) ?? EXIT.sigint;
+async function givenUp({ host }: Session): Promise<ExitCode> {
+  await host.show((clack, to) => clack.cancel("Nothing was written.", to));
+  return host.ended ?? EXIT.sigint;
 }
 
 /** @throws UserError (exit 2) without a terminal: it says how to do without. */
@@ -185,7 +185,6 @@ export async function runSetup(context: CommandContext): Promise<ExitCode> {
     );
   }
   const endpoints = await openEndpoints(context);
-  // Lazy door: only set-up needs clack.
-  const clack = await import("@clack/prompts");
-  return converse({ context, endpoints, clack });
+  const { env, output, signal } = context;
+  return withQuestions({ stream: output.stdout, env, signal }, (host) => converse({ context, endpoints, host }));
 }

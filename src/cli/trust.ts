@@ -4,7 +4,6 @@
  */
 import { basename, relative } from "node:path";
 import { MARKER_VARIABLE } from "../base/child-env.ts";
-import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
@@ -17,6 +16,7 @@ import { findTrustFiles, type TrustFile } from "../config/trust-files.ts";
 import { parseServerFile } from "../mcp/server-file.ts";
 import { referenceFiles } from "../skills/content.ts";
 import { SKILL_FILE } from "../skills/skill.ts";
+import type { OutputStream } from "../ui/output.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
@@ -91,15 +91,18 @@ function mcpLines(file: TrustFile): readonly string[] {
   return [...lines, ...diagnostics.map(({ message }) => message)].map((line) => `    ${visible(line)}`);
 }
 
-async function confirm(context: CommandContext): Promise<boolean> {
-  if (context.flags.yes) return true;
-  if (stdinKind() !== "terminal" || !context.output.stdout.isTerminal) {
+/** The person's word; an exit code where it was not given. */
+async function confirm(context: CommandContext, stream: OutputStream): Promise<"yes" | ExitCode> {
+  if (context.flags.yes) return "yes";
+  if (stdinKind() !== "terminal" || !stream.isTerminal) {
     throw new UserError('"thndrs trust" asks on a terminal; without one, read the list above and give --yes', EXIT.policy);
   }
-  // Lazy door: only this question needs clack.
-  const { confirm: ask, isCancel } = await import("@clack/prompts");
-  const answer = await ask({ signal: context.signal, message: "Trust these files as they are now?", initialValue: false });
-  return !isCancel(answer) && answer;
+  // Lazy doors: only this question needs them.
+  const [{ withQuestions }, { yesOrNo }] = await Promise.all([import("../ui/question-host.ts"), import("../ui/askings.ts")]);
+  return withQuestions({ stream, env: context.env, signal: context.signal }, async (host) => {
+    const answer = await host.ask(yesOrNo("Trust these files as they are now?"));
+    return host.ended ?? (answer ? "yes" : EXIT.failed);
+  });
 }
 
 /** Asks about everything in the workspace that waits for trust, or only about files of one kind. */
@@ -123,9 +126,10 @@ export async function grant(
   }
   for (const file of waiting) for (const line of describe(context, file, root)) telling.line(line);
   await telling.flush();
-  if (!(await confirm(context))) {
+  const word = await confirm(context, telling);
+  if (word !== "yes") {
     telling.line("nothing was trusted");
-    return signalExit(context.signal) ?? EXIT.failed;
+    return word;
   }
   await store.add(waiting);
   if (context.flags.json) stdout.line(JSON.stringify({ trusted: waiting.map((file) => file.path) }));

@@ -2,6 +2,7 @@
  * Giving the terminal to somebody else for a while and taking it back: the editor, the shell (Ctrl+Z), one at a time; and the
  * keys to a question. Refuses: what is asked.
  */
+import { type Asking, listOf } from "./askings.ts";
 import type { Keyboard } from "./keyboard.ts";
 import type { KeyEvent } from "./keys.ts";
 import type { LiveTerminal } from "./live.ts";
@@ -65,13 +66,18 @@ export class Lending {
 
   /** Undefined when the person gave up, the question's signal came, or the program leaves. */
   pick<T>(question: Question<T>): Promise<T | undefined> {
-    const own = this.#leaving.signal;
-    const signal = question.signal ? AbortSignal.any([own, question.signal]) : own;
+    const signal = this.#until(question.signal);
     const asked = { ...question, signal };
     return this.#questions(async () => {
       if (signal.aborted) return undefined;
-      return this.#options.plain ? this.#pickByNumber(asked) : this.#pickFromList(asked);
+      return this.#options.plain ? this.#pickByNumber(asked) : this.#prompted(listOf(asked), signal);
     });
+  }
+
+  /** The same with a question of any kind, on a terminal that can move its cursor. */
+  put<T>(asking: Asking<T>): Promise<T | undefined> {
+    const signal = this.#until(asking.signal);
+    return this.#questions(async () => (signal.aborted ? undefined : this.#prompted({ ...asking, signal }, signal)));
   }
 
   /** Takes the terminal back from whoever has it. */
@@ -84,12 +90,17 @@ export class Lending {
     return this.#borrowers(async () => undefined);
   }
 
-  async #pickFromList<T>(question: Question<T> & { readonly signal: AbortSignal }): Promise<T | undefined> {
+  #until(signal: AbortSignal | undefined): AbortSignal {
+    const own = this.#leaving.signal;
+    return signal ? AbortSignal.any([own, signal]) : own;
+  }
+
+  async #prompted<T>(asking: Asking<T>, signal: AbortSignal): Promise<T | undefined> {
     const { live, say } = this.#options;
     // Lazy door: most runs never ask.
     const { openPrompt } = await import("./prompt.ts");
     await this.idle();
-    const prompt = await openPrompt(question, live.columns, live.rows, say);
+    const prompt = await openPrompt(asking, live.columns, live.rows, say);
     this.#prompt = prompt;
     live.host((columns, rows) => prompt.frame(columns, rows));
     try {
@@ -98,7 +109,7 @@ export class Lending {
       this.#prompt = undefined;
       live.host(undefined);
       // What was taken back leaves nothing behind; what the person did stays to be read.
-      if (!question.signal.aborted) say(prompt.lines);
+      if (!signal.aborted) say(prompt.lines);
     }
   }
 

@@ -24,7 +24,8 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
     const current = view();
     const { input } = current;
     const line = lineOf(current);
-    if (line === shown) return;
+    if (line === "") leaveLine();
+    if (line === (shown ?? "")) return;
     const grows = shown !== undefined && line.startsWith(shown) && input.cursor === input.text.length;
     const start = shown === undefined ? "" : "\n";
     stream.write(grows ? line.slice(shown?.length ?? 0) : `${start}${line}`);

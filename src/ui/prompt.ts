@@ -4,21 +4,21 @@
  * Refuses: what is asked; the terminal.
  */
 import { Readable } from "node:stream";
+import type { Asking, Clack } from "./askings.ts";
 import type { Frame } from "./frame.ts";
 import type { KeyEvent } from "./keys.ts";
-import type { Question } from "./picker.ts";
 import { PromptCanvas } from "./prompt-canvas.ts";
 import { visible } from "./sanitize.ts";
 import { wrap } from "./style.ts";
 
-/** More choices than this are filtered by typing. */
-const MANY = 8;
-/** Choices that are shown at once. */
-const MAX_SHOWN = 10;
 /** Rows of a prompt that are neither message nor choices, at most. */
 const FRAME_ROWS = 6;
 /** Columns of the bar in front of a message. */
 const BAR = 3;
+/** Text longer than this has not been typed key by key. */
+const LONG = 40;
+/** No answer is longer than this. */
+const MAX_TEXT = 20_000;
 
 /** Keys that mean something to a prompt, as a terminal would send them. */
 const SEQUENCES: Readonly<Record<string, string>> = {
@@ -39,7 +39,8 @@ const SEQUENCES: Readonly<Record<string, string>> = {
   "ctrl+w": "\x17",
 };
 const GIVE_UP = "\x03";
-const GIVING_UP: ReadonlySet<string> = new Set(["escape", "ctrl+[", "ctrl+c", "ctrl+d"]);
+/** Keys that give up whatever they are pressed in. */
+export const GIVING_UP: ReadonlySet<string> = new Set(["escape", "ctrl+[", "ctrl+c", "ctrl+d"]);
 /** What is meant for the terminal, whatever it shows. */
 const OF_THE_TERMINAL: ReadonlySet<string> = new Set(["ctrl+z", "ctrl+l"]);
 
@@ -48,7 +49,26 @@ class Keys extends Readable {
   /** Its reader wants no more. */
   left = false;
 
+  /** More of the same text follows at once. */
+  #more = false;
+
   override _read(): void {}
+
+  /** Not pushed: clack and readline act before this returns, so that the key behind an answer is not theirs any more. */
+  type(text: string): void {
+    const last = text.length > LONG ? ([...text].at(-1) ?? "") : text;
+    this.#more = true;
+    if (last !== text) this.emit("data", Buffer.from(text.slice(0, -last.length)));
+    this.#more = false;
+    this.emit("data", Buffer.from(last));
+  }
+
+  override emit(name: string | symbol, ...values: unknown[]): boolean {
+    if (name !== "keypress" || !this.#more) return super.emit(name, ...values);
+    // The first listener is readline, which keeps the line. Clack draws it at each call, which takes the longer the longer it is.
+    this.listeners(name)[0]?.apply(this, values);
+    return true;
+  }
 
   override pause(): this {
     this.left = true;
@@ -61,27 +81,28 @@ export class Prompt<T> {
   readonly answer: Promise<T | undefined>;
   readonly #keys = new Keys();
   readonly #canvas: PromptCanvas;
-  readonly #question: Question<T>;
+  readonly #asking: Asking<T>;
   readonly #sayAll: (lines: readonly string[]) => void;
   #said = false;
   /** Its rows are written for another size: the next ones must have nothing in common with them. */
   #stale = false;
 
   /** @param sayAll told once, when the terminal has no room for the whole message */
-  constructor(clack: Clack, question: Question<T>, columns: number, rows: number, sayAll: (lines: readonly string[]) => void) {
+  constructor(clack: Clack, asking: Asking<T>, columns: number, rows: number, sayAll: (lines: readonly string[]) => void) {
     this.#canvas = new PromptCanvas(columns - 1, rows - 1);
-    this.#question = question;
+    this.#asking = asking;
     this.#sayAll = sayAll;
-    this.answer = ask(clack, question, this.#looks(), this.#keys, this.#canvas);
+    this.answer = ask(clack, asking, this.#looks(), this.#keys, this.#canvas);
   }
 
   /** Hands it a key. False when that key is not for a prompt: it has its answer, or the key is for the terminal. */
   press(event: KeyEvent): boolean {
     if (this.#keys.left) return false;
     if (event.type === "reports-keys" || (event.type === "key" && OF_THE_TERMINAL.has(event.key))) return false;
+    if (this.#asking.takes?.(event) === false) return true;
     const sequence = event.type === "key" ? sequenceOf(event.key) : event.text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ");
-    // Not pushed: clack and readline act before this returns, so that the key behind an answer is not theirs any more.
-    if (sequence !== "") this.#keys.emit("data", Buffer.from(sequence));
+    // Half of what was pasted would be something else.
+    if (sequence !== "" && sequence.length <= MAX_TEXT) this.#keys.type(sequence);
     return true;
   }
 
@@ -117,11 +138,11 @@ export class Prompt<T> {
 
   /** As much of it as leaves room for the choices. */
   #message(): string {
-    const { choices, message } = this.#question;
+    const { message } = this.#asking;
     const { columns, rows } = this.#canvas;
     const lines = message.split("\n").map(visible);
     const wrapped = lines.flatMap((line) => wrap(line, columns - BAR));
-    const room = Math.max(1, rows - Math.min(choices.length, MAX_SHOWN) - FRAME_ROWS);
+    const room = Math.max(1, rows - this.#asking.rows - FRAME_ROWS);
     if (wrapped.length <= room) return lines.join("\n");
     // A question must not hide what it asks for.
     if (!this.#said) this.#sayAll(lines);
@@ -130,51 +151,33 @@ export class Prompt<T> {
   }
 }
 
-type Clack = typeof import("@clack/prompts");
 type Looks = { readonly message: string; readonly withGuide: boolean };
 
 function sequenceOf(key: string): string {
   return GIVING_UP.has(key) ? GIVE_UP : (SEQUENCES[key] ?? "");
 }
 
-async function ask<T>(
-  clack: Clack,
-  question: Question<T>,
-  looks: Looks,
-  input: Keys,
-  output: PromptCanvas,
-): Promise<T | undefined> {
-  const { choices, signal } = question;
+async function ask<T>(clack: Clack, asking: Asking<T>, looks: Looks, input: Keys, output: PromptCanvas): Promise<T | undefined> {
+  const { signal } = asking;
   // A signal of its own, let go of with the answer: clack listens for ever.
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted) abort();
-  const initial = choices.findIndex((choice) => choice.value === question.initial);
-  const shared = Object.assign(looks, {
-    options: choices.map((choice, index) => ({
-      value: index,
-      label: visible(choice.label),
-      ...(choice.hint === undefined ? {} : { hint: visible(choice.hint) }),
-    })),
-    maxItems: MAX_SHOWN,
-    input,
-    output,
-    ...(initial >= 0 && { initialValue: initial }),
-    signal: controller.signal,
-  });
-  const answer = choices.length > MANY ? await clack.autocomplete(shared) : await clack.select(shared);
-  signal?.removeEventListener("abort", abort);
-  return clack.isCancel(answer) ? undefined : choices[answer]?.value;
+  try {
+    return await asking.put(clack, Object.assign(looks, { input, output, signal: controller.signal }));
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
 }
 
 /** Puts a question; it is open when this resolves. */
 export async function openPrompt<T>(
-  question: Question<T>,
+  asking: Asking<T>,
   columns: number,
   rows: number,
   sayAll: (lines: readonly string[]) => void,
 ): Promise<Prompt<T>> {
   // Lazy door: most runs never ask.
-  return new Prompt(await import("@clack/prompts"), question, columns, rows, sayAll);
+  return new Prompt(await import("@clack/prompts"), asking, columns, rows, sayAll);
 }

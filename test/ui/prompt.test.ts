@@ -1,5 +1,6 @@
 /** A question by clack as rows: what it shows at every size, and which keys are its own. */
 import { expect, test } from "bun:test";
+import { type Asking, listOf, typedSecret, typedText, yesOrNo } from "../../src/ui/askings.ts";
 import type { KeyEvent } from "../../src/ui/keys.ts";
 import { openPrompt } from "../../src/ui/prompt.ts";
 import { PromptCanvas } from "../../src/ui/prompt-canvas.ts";
@@ -28,7 +29,7 @@ test("every size: no row too long, none too many, the choice under the cursor to
   const message = Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ");
   for (const count of [2, 4, 20]) {
     const said: string[] = [];
-    const prompt = await openPrompt({ message, choices: choices(count) }, 80, 24, (lines) => void said.push(...lines));
+    const prompt = await openPrompt(listOf({ message, choices: choices(count) }), 80, 24, (lines) => void said.push(...lines));
     for (const down of [0, 1, count - 2]) {
       for (let press = 0; press < down; press++) prompt.press(key("down"));
       for (const [columns, rows] of [
@@ -56,20 +57,20 @@ test("every size: no row too long, none too many, the choice under the cursor to
 test("after any changes of size and choice it looks as if it had been put just now", async () => {
   const message = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
   const sizes = [80, 24, 33, 10, 20, 6, 100, 3, 20, 2, 60, 40] as const;
-  const prompt = await openPrompt({ message, choices: choices(6), initial: 0 }, 80, 24, () => undefined);
+  const prompt = await openPrompt(listOf({ message, choices: choices(6), initial: 0 }), 80, 24, () => undefined);
   let at = 0;
   for (let step = 0; step < 120; step++) {
     const [columns = 80, rows = 24] = [sizes[(step * 7) % sizes.length], sizes[(step * 5 + 1) % sizes.length]];
     for (let press = step % 4; press > 0; press--) prompt.press(key("down"));
     at = (at + (step % 4)) % 6;
-    const anew = await openPrompt({ message, choices: choices(6), initial: at }, columns, rows, () => undefined);
+    const anew = await openPrompt(listOf({ message, choices: choices(6), initial: at }), columns, rows, () => undefined);
     expect(prompt.frame(columns, rows)).toEqual(anew.frame(columns, rows));
     anew.press(key("escape"));
   }
 });
 
 test("a key at a time: what is behind the answer is not taken, nor what is for the terminal", async () => {
-  const prompt = await openPrompt({ message: "Which?", choices: choices(3) }, 80, 24, () => undefined);
+  const prompt = await openPrompt(listOf({ message: "Which?", choices: choices(3) }), 80, 24, () => undefined);
   expect(prompt.press(key("ctrl+z"))).toBe(false);
   expect(prompt.press(key("ctrl+l"))).toBe(false);
   expect(prompt.press({ type: "reports-keys" })).toBe(false);
@@ -86,11 +87,119 @@ test("a key at a time: what is behind the answer is not taken, nor what is for t
 test("a paste answers nothing, a signal takes the question back", async () => {
   const controller = new AbortController();
   const { signal } = controller;
-  const prompt = await openPrompt({ message: "Which?", choices: choices(3), signal }, 80, 24, () => undefined);
+  const prompt = await openPrompt(listOf({ message: "Which?", choices: choices(3), signal }), 80, 24, () => undefined);
   expect(prompt.press({ type: "paste", text: "a\nb\x03\n" })).toBe(true);
   expect(plain(prompt.lines)).toContain("● choice 0");
   controller.abort();
   expect(await prompt.answer).toBeUndefined();
-  const never = await openPrompt({ message: "Which?", choices: choices(3), signal }, 80, 24, () => undefined);
+  const never = await openPrompt(listOf({ message: "Which?", choices: choices(3), signal }), 80, 24, () => undefined);
   expect(await never.answer).toBeUndefined();
+});
+
+const check = (typed: string): string | undefined => (typed.includes(" ") ? "no white space" : undefined);
+const text = (typed: string): KeyEvent => ({ type: "text", text: typed });
+const silent = (): void => undefined;
+
+/** Every kind that is no list, with keys that bring it into each of its states. */
+const KINDS: readonly (readonly [string, () => Asking<unknown>, readonly KeyEvent[]])[] = [
+  ["yes or no", () => yesOrNo("Are you sure that this is what you want?"), [key("left"), key("right")]],
+  ["text", () => typedText("Which model?", check, "some/model"), [text("-x"), text(" y"), key("enter"), key("backspace")]],
+  ["a secret", () => typedSecret("The key, please", check), [text("k".repeat(70)), text(" y"), key("enter"), key("left")]],
+];
+
+for (const [name, make, events] of KINDS) {
+  test(`${name}: after any changes of size it looks as if it had been put just now`, async () => {
+    for (let pressed = 0; pressed <= events.length; pressed++) {
+      const open = async (columns: number, rows: number) => {
+        const prompt = await openPrompt(make(), columns, rows, silent);
+        for (const event of events.slice(0, pressed)) prompt.press(event);
+        return prompt;
+      };
+      const prompt = await open(80, 24);
+      for (const [columns, rows] of [
+        [40, 24],
+        [100, 12],
+        [20, 14],
+        [15, 40],
+        [33, 10],
+        [200, 60],
+        [80, 24],
+      ] as const) {
+        const frame = prompt.frame(columns, rows);
+        const anew = await open(columns, rows);
+        expect({ columns, rows, pressed, frame }).toEqual({ columns, rows, pressed, frame: anew.frame(columns, rows) });
+        for (const line of frame.lines) expect(Bun.stringWidth(line)).toBeLessThan(columns);
+        anew.press(key("escape"));
+        expect(await anew.answer).toBeUndefined();
+      }
+    }
+  });
+}
+
+test("yes or no: a letter answers, a sentence and a paste do not; Enter is no", async () => {
+  const put = () => openPrompt(yesOrNo("Sure?"), 80, 24, silent);
+  const asked = await put();
+  for (const typed of ["my", "hey", "yesterday", "not"]) expect(asked.press(text(typed))).toBe(true);
+  expect(asked.press({ type: "paste", text: "y" })).toBe(true);
+  expect(plain(asked.lines)).toContain("○ Yes / ● No");
+  expect(asked.press(text("y"))).toBe(true);
+  expect(asked.press(key("enter"))).toBe(false);
+  expect(await asked.answer).toBe(true);
+  expect(plain(asked.lines)).toBe("│\n◇  Sure?\n│  Yes");
+  for (const [event, answer] of [
+    [text("n"), false],
+    [key("enter"), false],
+    [text("Yes"), true],
+    [key("ctrl+d"), undefined],
+  ] as const) {
+    const again = await put();
+    again.press(event);
+    expect(await again.answer).toBe(answer as boolean);
+  }
+});
+
+test("text: what is offered can be changed, white space around it goes, a wrong one is asked again", async () => {
+  const prompt = await openPrompt(typedText("Which?", check, "abc"), 80, 24, silent);
+  expect(plain(prompt.lines)).toContain("│  abc█");
+  for (const event of [key("left"), text("x"), key("tab"), key("end"), text(" y"), key("enter")]) prompt.press(event);
+  expect(plain(prompt.lines)).toContain("no white space");
+  for (const event of [key("backspace"), key("backspace"), { type: "paste", text: "d\n" } as const, key("enter")])
+    prompt.press(event);
+  expect(await prompt.answer).toBe("abxcd");
+  const offered = await openPrompt(typedText("Which?", check, "a\x1b[A\u202eb"), 80, 24, silent);
+  expect(plain(offered.lines)).not.toMatch(/[ab]█|\u202e/);
+});
+
+test("a secret: nothing of it in any row, whatever is done with it", async () => {
+  const prompt = await openPrompt(typedSecret("Key?", check), 80, 24, silent);
+  const seen: string[] = [];
+  const secret = "~Q~7~x~Z~9~";
+  for (const event of [
+    ...[...secret].map(text),
+    key("left"),
+    key("left"),
+    key("end"),
+    text(" x"),
+    key("enter"),
+    key("backspace"),
+    key("backspace"),
+    key("tab"),
+    key("enter"),
+  ]) {
+    prompt.press(event);
+    seen.push(...prompt.lines, ...prompt.frame(30, 24).lines, ...prompt.frame(80, 24).lines);
+  }
+  expect(await prompt.answer).toBe(secret);
+  expect(plain(seen)).not.toMatch(/[~QZ79]/);
+  expect(plain(prompt.lines)).toBe(`│\n◇  Key?\n│  ${"▪".repeat(secret.length)}`);
+});
+
+test("a long paste is taken at once, one that is no answer not at all", async () => {
+  const long = "k".repeat(16_000);
+  const prompt = await openPrompt(typedSecret("Key?", check), 80, 24, silent);
+  prompt.press({ type: "paste", text: `${long}k\u{1f511}` });
+  prompt.press(key("backspace"));
+  prompt.press({ type: "paste", text: "k".repeat(1_000_000) });
+  prompt.press(key("enter"));
+  expect(await prompt.answer).toBe(`${long}k`);
 });
