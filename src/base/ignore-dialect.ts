@@ -5,14 +5,29 @@
 
 /** Braces are alternatives for them; they trim more than spaces; their classes know no names and match slashes. */
 export function isReadOtherwise(rule: string): boolean {
-  if (/[^\S ]\s*$/.test(rule) || /\[[^\]]*\\/.test(rule)) return true;
-  const body = rule
-    .replace(/^!/, "")
-    .replace(/\\[^/]/g, "x")
-    .replace(/ +$/, "");
+  if (/[^ ]/.test(rule.slice(rule.trimEnd().length)) || escapesInClass(rule)) return true;
+  const body = withoutSpaces(rule.replace(/^!/, "").replace(/\\[^/]/g, "x"));
   return (
     /[{}\\]/.test(body) || body.replace(CLASS, (_, ...groups) => (groups.slice(0, 3).every(isPlain) ? "x" : "[")).includes("[")
   );
+}
+
+/** A backslash behind a bracket that nothing has closed. By hand, as all of this: a rule may be a megabyte long. */
+function escapesInClass(rule: string): boolean {
+  let open = false;
+  for (let at = 0; at < rule.length; at++) {
+    const character = rule[at];
+    if (character === "[") open = true;
+    else if (character === "]") open = false;
+    else if (character === "\\" && open) return true;
+  }
+  return false;
+}
+
+function withoutSpaces(rule: string): string {
+  let end = rule.length;
+  while (rule.charCodeAt(end - 1) === 32) end--;
+  return rule.slice(0, end);
 }
 
 /** A negated class is read alike at the edges of a name, where it has no slash to match. */

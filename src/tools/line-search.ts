@@ -74,7 +74,8 @@ export class LineSearch {
     if (!this.#done && (!this.#binary || this.#options.keepBinary)) {
       const end = this.#decoder?.encoding === "utf-8" ? this.#carry.toString("utf8") : (this.#decoder?.decode() ?? "");
       const last = this.#rest + end;
-      if (last !== "") yield* this.#takeLines([last]);
+      // An overlong line may have been let go of to its last character: that it ends here is still to be told.
+      if (last !== "" || this.#overlong !== undefined) yield* this.#takeLines([last]);
     }
   }
 

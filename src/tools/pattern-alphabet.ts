@@ -8,13 +8,14 @@ import { type CharSet, PERL_CLASSES, unicodeSet } from "./pattern-sets.ts";
 export const UNKNOWN = 0;
 export const NOTHING = 1;
 
-type Kind = { readonly isWord: boolean; readonly members: ReadonlySet<number> };
+/** One character stands for all of its kind. Which sets they are in is asked of it: a list for each kind could fill the memory. */
+type Kind = { readonly isWord: boolean; readonly code: number };
 
 export class Alphabet {
   readonly #sets: CharSet[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #kinds: Kind[] = [NO_KIND, NO_KIND];
-  readonly #bySignature = new Map<string, number>();
+  readonly #bySignature = new Map<bigint, number>();
   readonly #beyond = new Map<number, number>();
   readonly #word = unicodeSet(PERL_CLASSES.w ?? "", false);
   /** Kind of each UTF-16 unit that is a character by itself; UNKNOWN also for halves of one. */
@@ -42,12 +43,10 @@ export class Alphabet {
     const isUnit = code < 0x10000;
     const known = isUnit ? this.units[code] : this.#beyond.get(code);
     if (known !== undefined && known !== UNKNOWN) return known;
-    // rg takes line ends out of every class of a pattern; a lone CR is all that can come.
-    const isLineEnd = code === 10 || code === 13;
-    const members = new Set(isLineEnd ? [] : this.#sets.keys().filter((number) => this.#sets[number]?.has(code)));
     const isWord = this.#word.has(code);
-    const signature = `${isWord} ${[...members].join()}`;
-    const found = this.#bySignature.get(signature) ?? this.#kinds.push({ isWord, members }) - 1;
+    const members = Uint32Array.from(this.#sets.keys().filter((number) => this.#isIn(number, code)));
+    const signature = Bun.hash.xxHash64(members, isWord ? 1n : 0n);
+    const found = this.#bySignature.get(signature) ?? this.#kinds.push({ isWord, code }) - 1;
     this.#bySignature.set(signature, found);
     const isHalf = code >= 0xd800 && code <= 0xdfff;
     if (!isUnit || isHalf) this.#beyond.set(code, found);
@@ -55,8 +54,13 @@ export class Alphabet {
     return found;
   }
 
+  /** rg takes line ends out of every class of a pattern; a lone CR is all that can come. */
+  #isIn(set: number, code: number): boolean {
+    return code >= 0 && code !== 10 && code !== 13 && this.#sets[set]?.has(code) === true;
+  }
+
   has(set: number, kind: number): boolean {
-    return this.#kinds[kind]?.members.has(set) === true;
+    return this.#isIn(set, this.#kinds[kind]?.code ?? NO_CODE);
   }
 
   isWord(kind: number): boolean {
@@ -64,4 +68,6 @@ export class Alphabet {
   }
 }
 
-const NO_KIND: Kind = { isWord: false, members: new Set() };
+/** No character, in no set. */
+const NO_CODE = -1;
+const NO_KIND: Kind = { isWord: false, code: NO_CODE };

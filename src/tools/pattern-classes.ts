@@ -97,7 +97,7 @@ function readPosix(cursor: Cursor, options: ClassOptions): CharSet | undefined {
   return not === "^" ? negatedSet(set) : set;
 }
 
-/** In the spaced form, what counts for nothing; a comment lasts to the end of the pattern, which has one line. */
+/** In the spaced form, what counts for nothing: Unicode's white space, which is not quite `\s`, and comments. */
 export function skipSpace(cursor: Cursor, options: ClassOptions): void {
-  if (options.spaced) cursor.take(/(?:\s|#.*)*/y);
+  if (options.spaced) cursor.take(/(?:\p{White_Space}|#[^\n]*)*/uy);
 }

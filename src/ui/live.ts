@@ -61,6 +61,7 @@ class Live implements LiveTerminal {
   #writing = false;
   #stale = false;
   #drawing = false;
+  #isCursorHidden = false;
   #last = Number.NEGATIVE_INFINITY;
   readonly #stopResize: () => void;
 
@@ -107,6 +108,8 @@ class Live implements LiveTerminal {
 
   release(): void {
     this.#held = false;
+    // Whoever had the terminal meanwhile has shown the cursor again; as after a stop.
+    this.#isCursorHidden = false;
     this.#columns = this.columns;
     this.#rows = this.rows;
     this.refresh();
@@ -115,11 +118,13 @@ class Live implements LiveTerminal {
   host(guest: Guest | undefined): void {
     this.#guest = guest;
     if (!guest) this.#write(SHOW_CURSOR);
+    this.#isCursorHidden = false;
     this.refresh();
   }
 
   restart(): void {
     this.#frame = undefined;
+    this.#isCursorHidden = false;
     this.refresh();
   }
 
@@ -168,8 +173,8 @@ class Live implements LiveTerminal {
       text += this.#takeSettled();
       this.#frame = undefined;
     }
-    // Whoever had the terminal meanwhile has shown the cursor again.
-    if (this.#guest && !this.#frame) text += HIDE_CURSOR;
+    if (this.#guest && !this.#isCursorHidden) text += HIDE_CURSOR;
+    this.#isCursorHidden = this.#guest !== undefined;
     text += drawFrame(this.#frame, next);
     this.#frame = next;
     this.#last = this.#clock.now();

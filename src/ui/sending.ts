@@ -35,7 +35,8 @@ export class Sending {
   /** Enter. */
   submit(typed: string): void {
     const { lending, leaving, remember, clear } = this.#options;
-    if (lending.asking && !isForAnyTime(parseInput(typed))) {
+    const passes = lending.asking && isForAnyTime(parseInput(typed));
+    if (lending.asking && !passes) {
       clear();
       lending.answer(typed);
       return;
@@ -43,7 +44,8 @@ export class Sending {
     if (typed.trim() === "" || leaving()) return;
     remember(typed);
     clear();
-    if (this.#holds > 0) this.#waiting.push(typed);
+    // A question is part of what the others wait for; what is allowed at any time does not wait for its answer.
+    if (this.#holds > 0 && !passes) this.#waiting.push(typed);
     else this.#act(typed);
   }
 

@@ -122,6 +122,8 @@ test("what once meant something else", () => {
   patterns.push(
     "\\w\\b\\w",
     "(?x) c a f é # all of it",
+    "(?x)c a\u00a0\u0085",
+    "(?x)c a\ufeff",
     "(?s:.)+",
     "\\pL+",
     "\\p{Greek}",

@@ -74,7 +74,7 @@ function manualClock(): Ticking {
 }
 
 /** The screen as an output stream of its size; the terminal makes CR LF of a line feed, as it does for every program. */
-function streamOf(screen: Screen, onWrite: () => void = () => undefined): OutputStream {
+function streamOf(screen: Screen, onWrite: (text: string) => void = () => undefined): OutputStream {
   return {
     isTerminal: true,
     color: true,
@@ -88,7 +88,7 @@ function streamOf(screen: Screen, onWrite: () => void = () => undefined): Output
     lost: false,
     node: process.stdout,
     write(part) {
-      onWrite();
+      onWrite(String(part));
       screen.write(String(part).replaceAll(/\r?\n/g, "\r\n"));
     },
     line: () => undefined,
@@ -149,6 +149,37 @@ test("clearing the screen loses no settled line that was not drawn yet", async (
   await ticking.run(40);
   expect(screen.scrollback.slice(0, 15)).toEqual(lines.slice(0, 15));
   expect(screen.lines().filter((line) => line !== "")).toEqual([">", "status"]);
+});
+
+test("a question stands without a cursor, whatever stood or settled before it; what follows has one again", async () => {
+  const screen = new Screen(40, 10);
+  const ticking = manualClock();
+  let written = "";
+  const live = createLiveTerminal({
+    stream: streamOf(screen, (text) => {
+      written += text;
+    }),
+    view: () => ({ above: [], input: { prompt: "> ", text: "", cursor: 0 }, below: ["status"] }),
+    layout: createInputLayout(segmenter),
+    reflows: false,
+    ...(ticking.clock && { clock: ticking.clock }),
+  });
+  const isHidden = () => written.lastIndexOf("\x1b[?25l") > written.lastIndexOf("\x1b[?25h");
+  const seen: boolean[] = [];
+  const look = async () => {
+    await ticking.run(40);
+    seen.push(isHidden());
+  };
+  live.refresh();
+  await look();
+  for (const before of [() => live.settle("a line"), () => undefined, () => live.restart()]) {
+    before();
+    live.host(() => ({ lines: ["which one?"], row: 0, column: 0 }));
+    await look();
+    live.host(undefined);
+    await look();
+  }
+  expect(seen).toEqual([false, true, false, true, false, true, false]);
 });
 
 test("L05 a terminal that gets lower and higher again shows one input and one status", async () => {
