@@ -91,13 +91,22 @@ export function parseJson(source: string): unknown {
 
 /** The same value with every string (and key) well-formed: lone surrogates become U+FFFD. Same object when nothing changed. */
 export function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
-  if (Array.isArray(value)) {
-    const items = value.map(wellFormed);
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
+  return isWellFormed(value) ? value : repaired(value);
+}
+
+/** Nearly all that is looked at is: nothing is made for it. */
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(members)) if (!key.isWellFormed() || !isWellFormed(members[key])) return false;
+  return true;
+}
+
+function repaired(value: unknown): unknown {
+  if (typeof value === "string") return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(repaired);
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key.toWellFormed(), wellFormed(inner)] as const);
-  const same = entries.every(([key, inner]) => Object.hasOwn(value, key) && value[key] === inner);
-  return same ? value : Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key.toWellFormed(), repaired(inner)] as const));
 }
