@@ -2,6 +2,7 @@
  * Blocks of sanitised Markdown → text for the terminal, by `Bun.markdown.ansi`. Refuses: text that was not sanitised;
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
+import { hasBareAddress, withoutTargets } from "./markdown-addresses.ts";
 import type { Block } from "./markdown-blocks.ts";
 import { withWrappedHeadings } from "./markdown-headings.ts";
 import { sourceOf, withoutEscapes } from "./markdown-source.ts";
@@ -43,19 +44,19 @@ function widthOf({ columns }: RenderStyle): number {
   return Math.max(8, columns);
 }
 
-function ansi(markdown: string, style: RenderStyle): string {
-  const rendered = Bun.markdown.ansi(markdown, {
-    columns: widthOf(style),
-    colors: style.color,
-    hyperlinks: false,
-  });
+function ansi(markdown: string, style: RenderStyle, linked = false): string {
+  const theme = { columns: widthOf(style), colors: style.color };
+  const told = linked ? withoutTargets(Bun.markdown.ansi(markdown, { ...theme, hyperlinks: true })) : undefined;
+  const rendered = told ?? Bun.markdown.ansi(markdown, { ...theme, hyperlinks: false });
   return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 
 /** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */
 function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
-  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block, widthOf(style))}\n`, style), style));
+  // Without colours the renderer knows no hyperlinks.
+  const linked = !fence && style.color && hasBareAddress(block.text);
+  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block, widthOf(style))}\n`, style, linked), style));
   if (!fence || (fence.head && fence.tail)) return rendered;
   // What ends where it was cut has no more lines, only the end of the frame.
   const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;
@@ -72,7 +73,7 @@ const REACHES_ON = /<|\]:|```|~~~/;
 
 function staysAlone({ text, fence }: Block): boolean {
   if (text.includes(SEAM)) return true;
-  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text);
+  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text) || hasBareAddress(text);
 }
 
 /** Each as `renderAlone` gives it, with one call of the renderer: a call costs as much as a short block. */

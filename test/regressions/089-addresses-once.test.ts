@@ -1,0 +1,43 @@
+/** An address in an answer was shown twice, once as what it says and once as where it leads. */
+import { expect, test } from "bun:test";
+import { renderBlocks } from "../../src/ui/render-markdown.ts";
+
+const COLUMNS = 40;
+
+function lines(text: string): string[] {
+  const [rendered = ""] = renderBlocks([{ text }] as Parameters<typeof renderBlocks>[0], { color: true, columns: COLUMNS });
+  expect(rendered.replace(/\x1b\[[0-9;]*m/g, "")).not.toContain("\x1b");
+  return Bun.stripANSI(rendered).split("\n");
+}
+
+test.each([
+  ["see https://a.example/x?a=1&b=2, or", ["see https://a.example/x?a=1&b=2, or"]],
+  ["www.a.example and me@a.example", ["www.a.example and me@a.example"]],
+  ["(see <https://a.example>).", ["(see https://a.example)."]],
+  ["**https://a.example**", ["https://a.example"]],
+  ["[https://a.example](https://a.example)", ["https://a.example"]],
+  [`- at https://a.example/${"c".repeat(30)} it`, ["  • at https://a.example/ccccccccccccccc", "    ccccccccccccccc it"]],
+  [`> at https://a.example/${"c".repeat(30)} it`, ["│ at https://a.example/ccccccccccccccccc", "│ ccccccccccccc it"]],
+  ["`https://a.example` it", ["https://a.example it"]],
+])("%j stands once, in lines that fit", (text, expected) => {
+  expect(lines(text)).toEqual(expected);
+});
+
+test.each([
+  ["[https://a.example](https://b.example)", "https://a.example (https://b.example)"],
+  ["[here](https://b.example)", "here (https://b.example)"],
+  ["[](https://b.example)", "(https://b.example)"],
+  ["https://a.example, [here](https://b.example)", "here (https://b.example)"],
+  ["[www.a.example](http://www.a.example.b.example)", "( http://www.a.example.b.example)"],
+])("%j tells where it leads", (text, expected) => {
+  expect(lines(text).join(" ").replaceAll(/ +/g, " ")).toContain(expected);
+});
+
+test("an address with control characters is no way to the terminal", () => {
+  for (const text of [
+    "https://a.example/&#27;]52;c;eA==&#7;",
+    "https://a.example/&#x9d;52;c;eA&#x9c;",
+    "<https://a.example/\u009b>",
+  ])
+    lines(text);
+});
