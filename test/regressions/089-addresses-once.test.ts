@@ -5,7 +5,7 @@ import { renderBlocks } from "../../src/ui/render-markdown.ts";
 const COLUMNS = 40;
 
 function lines(text: string): string[] {
-  const [rendered = ""] = renderBlocks([{ text }] as Parameters<typeof renderBlocks>[0], { color: true, columns: COLUMNS });
+  const [rendered = ""] = renderBlocks([{ text, continues: false }], { color: true, columns: COLUMNS });
   expect(rendered.replace(/\x1b\[[0-9;]*m/g, "")).not.toContain("\x1b");
   return Bun.stripANSI(rendered).split("\n");
 }
