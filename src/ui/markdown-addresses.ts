@@ -1,26 +1,46 @@
 /**
  * Addresses that stand in a text by themselves. Without hyperlinks of the terminal the renderer writes where a link leads behind
- * it, also where that is what the link says. Pure. Refuses: blocks with other links, which must tell where they lead.
+ * it, also where that is what the link says: here it is asked for hyperlinks, what leads elsewhere is told in the source, and
+ * the hyperlinks are taken out. Pure. Refuses: a rendering that hides where a link leads.
  */
 
 /** Outside of `[text](address)`. More than the renderer makes a link of: the rendering decides. */
 const BARE = /(?<!\]\(<?)(?:https?|ftp):\/\/|(?<!\/\/)www\.|[\w.+-]@\w/i;
+/** The plainest of links; a block with others is rendered as ever. */
+const NAMED = /(?<!!)\[([^[\]\n]{1,500})\]\((https?:\/\/[^\s()<>]{1,2000})\)/g;
+const PUNCTUATION = /[!-/:-@[-`{-~]/g;
 const LINK = /\x1b\]8;;([^\x07\x1b\n]*)\x1b\\([^\x07]*?)\x1b\]8;;\x1b\\/g;
 /** What a link's text has besides its characters where it was wrapped: colours, line ends, margins, the bar of a quotation. */
 const AROUND = /\x1b\[[0-9;]*m|[\s│]/g;
+
+function says(text: string, target: string): boolean {
+  return [text, `http://${text}`, `mailto:${text}`].includes(target);
+}
 
 /** True where a rendering with hyperlinks is worth a look. */
 export function hasBareAddress(text: string): boolean {
   return BARE.test(text);
 }
 
-/** A rendering with hyperlinks, without them; undefined where one of them leads elsewhere than it says. */
-export function withoutTargets(rendered: string): string | undefined {
-  let tells = true;
+/** The source with the addresses of named links behind them, as text, and these addresses. */
+export function withAddresses(source: string): { readonly text: string; readonly told: readonly string[] } {
+  const told: string[] = [];
+  const text = source.replace(NAMED, (whole, name: string, address: string) => {
+    if (says(name, address)) return whole;
+    told.push(address);
+    return `${whole} (${address.replace(PUNCTUATION, "\\$&")})`;
+  });
+  return { text, told };
+}
+
+/** A rendering with hyperlinks, without them; undefined where one leads elsewhere than it says and is not one of `told`. */
+export function withoutTargets(rendered: string, told: readonly string[]): string | undefined {
+  const elsewhere: string[] = [];
   const text = rendered.replace(LINK, (_whole, target: string, shown: string) => {
     const said = shown.replace(AROUND, "");
-    tells &&= said !== "" && [said, `http://${said}`, `mailto:${said}`].includes(target);
+    if (said === "" || !says(said, target)) elsewhere.push(target);
     return shown;
   });
-  return tells && !text.includes("\x1b]") ? text : undefined;
+  const isTold = elsewhere.length === told.length && elsewhere.every((target, at) => target === told[at]);
+  return isTold && !text.includes("\x1b]") ? text : undefined;
 }

@@ -2,7 +2,7 @@
  * Blocks of sanitised Markdown → text for the terminal, by `Bun.markdown.ansi`. Refuses: text that was not sanitised;
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
-import { hasBareAddress, withoutTargets } from "./markdown-addresses.ts";
+import { hasBareAddress, withAddresses, withoutTargets } from "./markdown-addresses.ts";
 import type { Block } from "./markdown-blocks.ts";
 import { withWrappedHeadings } from "./markdown-headings.ts";
 import { sourceOf, withoutEscapes } from "./markdown-source.ts";
@@ -44,10 +44,16 @@ function widthOf({ columns }: RenderStyle): number {
   return Math.max(8, columns);
 }
 
-function ansi(markdown: string, style: RenderStyle, linked = false): string {
+/** By the renderer with hyperlinks, without them; undefined where that would hide where a link leads. */
+function withAddressesOnce(markdown: string, theme: { readonly columns: number; readonly colors: boolean }): string | undefined {
+  const { text, told } = withAddresses(markdown);
+  return withoutTargets(Bun.markdown.ansi(text, { ...theme, hyperlinks: true }), told);
+}
+
+function ansi(markdown: string, style: RenderStyle, hasBare = false): string {
   const theme = { columns: widthOf(style), colors: style.color };
-  const told = linked ? withoutTargets(Bun.markdown.ansi(markdown, { ...theme, hyperlinks: true })) : undefined;
-  const rendered = told ?? Bun.markdown.ansi(markdown, { ...theme, hyperlinks: false });
+  const rendered =
+    (hasBare ? withAddressesOnce(markdown, theme) : undefined) ?? Bun.markdown.ansi(markdown, { ...theme, hyperlinks: false });
   return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 
@@ -55,8 +61,8 @@ function ansi(markdown: string, style: RenderStyle, linked = false): string {
 function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
   // Without colours the renderer knows no hyperlinks.
-  const linked = !fence && style.color && hasBareAddress(block.text);
-  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block, widthOf(style))}\n`, style, linked), style));
+  const hasBare = !fence && style.color && hasBareAddress(block.text);
+  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block, widthOf(style))}\n`, style, hasBare), style));
   if (!fence || (fence.head && fence.tail)) return rendered;
   // What ends where it was cut has no more lines, only the end of the frame.
   const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;

@@ -19,6 +19,8 @@ test.each([
   [`- at https://a.example/${"c".repeat(30)} it`, ["  • at https://a.example/ccccccccccccccc", "    ccccccccccccccc it"]],
   [`> at https://a.example/${"c".repeat(30)} it`, ["│ at https://a.example/ccccccccccccccccc", "│ ccccccccccccc it"]],
   ["`https://a.example` it", ["https://a.example it"]],
+  ["https://a.example, **[here](https://b.example/_c_*d*)** it", ["https://a.example, here", "(https://b.example/_c_*d*) it"]],
+  ["- [here](https://b.example)\n- https://a.example", ["  • here (https://b.example)", "  • https://a.example"]],
 ])("%j stands once, in lines that fit", (text, expected) => {
   expect(lines(text)).toEqual(expected);
 });
@@ -27,8 +29,13 @@ test.each([
   ["[https://a.example](https://b.example)", "https://a.example (https://b.example)"],
   ["[here](https://b.example)", "here (https://b.example)"],
   ["[](https://b.example)", "(https://b.example)"],
+  ['[here](https://b.example "title") https://a.example', "here (https://b.example)"],
+  ["[here](https://b.example/(c)) https://a.example", "here (https://b.example/(c))"],
+  ["\\[no](https://b.example) https://a.example", "[no](https://b.example"],
+  ["`[no](https://b.example)` https://a.example", "[no](https://b.example) https"],
+  ["[no](https://b.example) [here](https://b.example/%41) www.a.example", "here (https://b.example/"],
   ["https://a.example, [here](https://b.example)", "here (https://b.example)"],
-  ["[www.a.example](http://www.a.example.b.example)", "( http://www.a.example.b.example)"],
+  ["[www.a.example](http://www.a.example.b.example)", "(http://www.a.example.b.example)"],
 ])("%j tells where it leads", (text, expected) => {
   expect(lines(text).join(" ").replaceAll(/ +/g, " ")).toContain(expected);
 });
