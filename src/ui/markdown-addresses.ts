@@ -6,6 +6,8 @@
 
 /** Outside of `[text](address)`. More than the renderer makes a link of: the rendering decides. */
 const BARE = /(?<!\]\(<?)(?:https?|ftp):\/\/|(?<!\/\/)www\.|[\w.+-]@\w/i;
+/** One of them is in each of these. Most blocks have none: looking for words costs next to nothing. */
+const MARKS = ["://", "@", "ww.", "WW."];
 /** The plainest of links; a block with others is rendered as ever. */
 const NAMED = /(?<!!)\[([^[\]\n]{1,500})\]\((https?:\/\/[^\s()<>]{1,2000})\)/g;
 const PUNCTUATION = /[!-/:-@[-`{-~]/g;
@@ -19,7 +21,7 @@ function says(text: string, target: string): boolean {
 
 /** True where a rendering with hyperlinks is worth a look. */
 export function hasBareAddress(text: string): boolean {
-  return BARE.test(text);
+  return MARKS.some((mark) => text.includes(mark)) && BARE.test(text);
 }
 
 /** The source with the addresses of named links behind them, as text, and these addresses. */
