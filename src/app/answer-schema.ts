@@ -2,7 +2,6 @@
 import { nestedTooDeep } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
 import { readGivenFile } from "./given-file.ts";
-import { schemaProblem, withUnicodePatterns } from "./schema-problem.ts";
 
 export type AnswerSchema = {
   readonly schema: Readonly<Record<string, unknown>>;
@@ -30,9 +29,10 @@ export async function loadAnswerSchema(path: string, shown: string): Promise<Ans
   const text = await readGivenFile(path, `--output-schema ${shown}`);
   if (nestedTooDeep(text)) throw new UserError(`--output-schema ${shown}: is nested too deep`);
   const schema = parseObject(text, shown);
+  // Lazy doors: only runs with a schema pay for a validator before their first request.
+  const { schemaProblem, withUnicodePatterns } = await import("./schema-problem.ts");
   const problem = schemaProblem(schema);
   if (problem !== undefined) throw new UserError(`--output-schema ${shown}: cannot be used: ${problem}`);
-  // Lazy door: only runs with a schema pay for a validator before their first request.
   const { CfWorkerJsonSchemaValidator } = await import("@modelcontextprotocol/client/validators/cf-worker");
   let validate: (value: unknown) => { readonly valid: boolean; readonly errorMessage: string | undefined };
   try {

@@ -3,22 +3,7 @@
  * nowhere, a pattern that is none. Validators pass over these without a word. Refuses: validating answers.
  */
 import { isObject, type Json } from "../base/json.ts";
-
-const ONE = [
-  "additionalItems",
-  "additionalProperties",
-  "contains",
-  "else",
-  "if",
-  "not",
-  "propertyNames",
-  "then",
-  "unevaluatedItems",
-  "unevaluatedProperties",
-];
-const LIST = ["allOf", "anyOf", "oneOf", "prefixItems"];
-const MAP = ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
-const TYPES = new Set<unknown>(["array", "boolean", "integer", "null", "number", "object", "string"]);
+import { kindOf, TYPES } from "../base/schema-keywords.ts";
 
 function isStrings(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
@@ -44,15 +29,16 @@ function unicodePattern(pattern: string): string | undefined {
 function* subschemas(schema: unknown, at: string): Generator<{ readonly schema: unknown; readonly at: string }> {
   yield { schema, at };
   if (!isObject(schema)) return;
-  for (const key of ONE) if (key in schema) yield* subschemas(schema[key], `${at}/${key}`);
-  for (const key of [...LIST, "items"]) {
-    const value = schema[key];
-    if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* subschemas(item, `${at}/${key}/${index}`);
-    else if (key === "items" && value !== undefined) yield* subschemas(value, `${at}/items`);
-  }
-  for (const key of MAP) {
-    const value = schema[key];
-    if (isObject(value)) for (const [name, item] of Object.entries(value)) yield* subschemas(item, `${at}/${key}/${name}`);
+  for (const [key, value] of Object.entries(schema)) {
+    const kind = kindOf(key);
+    const isSchema = kind === "schema" || kind === "limit";
+    // `items` was a list in earlier drafts.
+    if (Array.isArray(value) && (isSchema || kind === "schemas")) {
+      for (const [index, item] of value.entries()) yield* subschemas(item, `${at}/${key}/${index}`);
+    } else if (isSchema) yield* subschemas(value, `${at}/${key}`);
+    else if (kind === "map" && isObject(value)) {
+      for (const [name, item] of Object.entries(value)) yield* subschemas(item, `${at}/${key}/${name}`);
+    }
   }
 }
 
@@ -75,8 +61,10 @@ function problemOf(schema: unknown, root: Json, names: ReadonlySet<string>): str
   for (const name of types) if (!TYPES.has(name)) return `has the type ${JSON.stringify(name)}, which is none`;
   if (required !== undefined && !isStrings(required)) return `has a "required" that is no list of names`;
   if (schema.enum !== undefined && !Array.isArray(schema.enum)) return `has an "enum" that is no list`;
-  for (const key of LIST) if (schema[key] !== undefined && !Array.isArray(schema[key])) return `has ${key} that is no list`;
-  for (const key of MAP) if (schema[key] !== undefined && !isObject(schema[key])) return `has ${key} that is no object`;
+  for (const [key, value] of Object.entries(schema)) {
+    if (kindOf(key) === "schemas" && !Array.isArray(value)) return `has ${key} that is no list`;
+    if (kindOf(key) === "map" && !isObject(value)) return `has ${key} that is no object`;
+  }
   if (reference !== undefined && !(typeof reference === "string" && leadsSomewhere(reference, root, names)))
     return `refers to ${JSON.stringify(reference)}, which is not in it`;
   if (pattern !== undefined && (typeof pattern !== "string" || unicodePattern(pattern) === undefined))
@@ -107,8 +95,10 @@ export function withUnicodePatterns<T>(value: T): T {
   const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
     if (key === "pattern" && typeof inner === "string") return [key, unicodePattern(inner) ?? inner];
     if (key === "enum" || key === "const" || key === "default") return [key, inner];
-    if (key !== "patternProperties" || !isObject(inner)) return [key, withUnicodePatterns(inner)];
-    return [key, Object.fromEntries(Object.entries(inner).map(([k, v]) => [unicodePattern(k) ?? k, withUnicodePatterns(v)]))];
+    if (kindOf(key) !== "map" || !isObject(inner)) return [key, withUnicodePatterns(inner)];
+    // Names of the author's own: one may be called like a keyword.
+    const newName = (name: string): string => (key === "patternProperties" ? (unicodePattern(name) ?? name) : name);
+    return [key, Object.fromEntries(Object.entries(inner).map(([k, v]) => [newName(k), withUnicodePatterns(v)]))];
   });
   return Object.fromEntries(entries) as T;
 }

@@ -4,8 +4,8 @@
  * anything.
  */
 import { isObject, type Json } from "../base/json.ts";
+import { isPattern, kindOf, plainValue } from "../base/schema-keywords.ts";
 import { cutChars } from "../base/text.ts";
-import { isPattern, kindOf, plainValue } from "./schema-keywords.ts";
 
 /** Deeper than any schema a person writes; the rest means "anything". */
 const MAX_DEPTH = 64;

@@ -57,12 +57,16 @@ function ansi(markdown: string, style: RenderStyle, hasBare = false): string {
   return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 
+/** Addresses in it could stand once. Without colours the renderer knows no hyperlinks, and writes each of them twice. */
+function mayShowOnce({ text, fence }: Block, style: RenderStyle): boolean {
+  return !fence && style.color && hasBareAddress(text);
+}
+
 /** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */
 function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
-  // Without colours the renderer knows no hyperlinks.
-  const hasBare = !fence && style.color && hasBareAddress(block.text);
-  const rendered = withoutEscapes(block, closed(ansi(`${sourceOf(block, widthOf(style))}\n`, style, hasBare), style));
+  const source = `${sourceOf(block, widthOf(style))}\n`;
+  const rendered = withoutEscapes(block, closed(ansi(source, style, mayShowOnce(block, style)), style));
   if (!fence || (fence.head && fence.tail)) return rendered;
   // What ends where it was cut has no more lines, only the end of the frame.
   const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;
@@ -77,9 +81,10 @@ const MAX_TOGETHER = 64 * 1024;
 /** Outside of a fence, what may reach into the blocks that follow: HTML, definitions of links and notes, an open fence. */
 const REACHES_ON = /<|\]:|```|~~~/;
 
-function staysAlone({ text, fence }: Block): boolean {
+function staysAlone(block: Block, style: RenderStyle): boolean {
+  const { text, fence } = block;
   if (text.includes(SEAM)) return true;
-  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text) || hasBareAddress(text);
+  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text) || mayShowOnce(block, style);
 }
 
 /** Each as `renderAlone` gives it, with one call of the renderer: a call costs as much as a short block. */
@@ -116,7 +121,7 @@ export function renderBlocks(blocks: readonly Block[], style: RenderStyle): stri
   for (const [at, block] of blocks.entries()) {
     const plain = block.fence ? undefined : plainParagraph(block.text, widthOf(style));
     if (plain !== undefined) texts[at] = style.color ? plain + RESET : plain;
-    else if (staysAlone(block)) texts[at] = fitted(block, renderAlone(block, style));
+    else if (staysAlone(block, style)) texts[at] = fitted(block, renderAlone(block, style));
     else {
       places.push(at);
       together.push(block);

@@ -28,6 +28,12 @@ test("what a schema demands is demanded, with and without a type", async () => {
     [{ type: "string", pattern: "^a\\-b\\:c$" }, ["a-b:c"], ["ab"]],
     [{ type: "string", pattern: "^[\\w\\-.]+$" }, ["a-b.c"], ["a b"]],
     [{ patternProperties: { "^x\\-": text } }, [{ "x-1": "a" }], [{ "x-1": 1 }]],
+    // Properties that are called like keywords.
+    [
+      { properties: { enum: { pattern: "^a\\-b$" }, patternProperties: text } },
+      [{ enum: "a-b" }],
+      [{ enum: "ab" }, { patternProperties: 1 }],
+    ],
     [{ enum: [{ a: [1, 2] }, "x"] }, [{ a: [1, 2] }, "x"], [{ a: [2, 1] }]],
     [{ const: ["a"] }, [["a"]], ["a"]],
     [{ type: "integer" }, [2 ** 60, 1.0], [1.5, "1"]],

@@ -1,9 +1,9 @@
 /**
- * What may stand behind each keyword of a JSON Schema (2020-12, and what earlier drafts and people write): servers send all sorts
- * of things, and a provider that checks schemas refuses the whole request for one of them (M07). Refuses: following references.
+ * What may stand behind each keyword of a JSON Schema (2020-12, and what earlier drafts and people write): MCP servers send all
+ * sorts of things, and a provider that checks schemas refuses the whole request for one of them (M07). Refuses: following references.
  */
-import { isObject } from "../base/json.ts";
-import { once } from "../base/once.ts";
+import { isObject } from "./json.ts";
+import { once } from "./once.ts";
 
 /** Longer than any pattern a person writes. */
 const MAX_PATTERN_CHARS = 2000;
@@ -43,7 +43,7 @@ const list: Check = (value) => (Array.isArray(value) && value.length > 0 ? value
 const names: Check = (value) =>
   Array.isArray(value) ? [...new Set(value.filter((name) => typeof name === "string"))] : undefined;
 
-const TYPES: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
+export const TYPES: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
 /** Names of other languages that leave no doubt. */
 const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
   ["str", "string"],
