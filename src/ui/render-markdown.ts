@@ -6,7 +6,7 @@ import { hasBareAddress, withAddresses, withoutTargets } from "./markdown-addres
 import type { Block } from "./markdown-blocks.ts";
 import { withWrappedHeadings } from "./markdown-headings.ts";
 import { sourceOf, withoutEscapes } from "./markdown-source.ts";
-import { plainParagraph } from "./plain-paragraph.ts";
+import { quickMarkdown } from "./quick-markdown.ts";
 import { sanitize } from "./sanitize.ts";
 
 export type RenderStyle = { readonly color: boolean; readonly columns: number };
@@ -119,8 +119,8 @@ export function renderBlocks(blocks: readonly Block[], style: RenderStyle): stri
     size = 0;
   };
   for (const [at, block] of blocks.entries()) {
-    const plain = block.fence ? undefined : plainParagraph(block.text, widthOf(style));
-    if (plain !== undefined) texts[at] = style.color ? plain + RESET : plain;
+    const quick = quickMarkdown(block, { columns: widthOf(style), color: style.color });
+    if (quick !== undefined) texts[at] = quick;
     else if (staysAlone(block, style)) texts[at] = fitted(block, renderAlone(block, style));
     else {
       places.push(at);

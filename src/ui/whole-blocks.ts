@@ -14,8 +14,8 @@ export type WholeBlock = {
   readonly continued: boolean;
 };
 
-/** A line that may be more than text of a paragraph; most begin with a letter. A fence, a list, a heading never does. */
-const SPECIAL_LINE = /(?:^|\n)(?![A-Za-z"'(\u00c0-\uffff])/;
+/** A line that may be more than text of a paragraph; most begin with a letter or a number. A fence, a list, a heading never does. */
+const SPECIAL_LINE = /(?:^|\n)(?![A-Za-z"'(\u00c0-\uffff]|\d+(?![\d.)]))/;
 const HEADING_BELOW = /\n {0,3}#{1,6}(?:\s|$)/;
 const BLANK_LINE = /(?:^|\n)[ \t][^\S\n]*(?:\n|$)/;
 const LIST_INSIDE = /\n(?= {0,3}(?:[-*+]|1[.)])[ ]+\S)/;
