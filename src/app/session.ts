@@ -13,6 +13,7 @@ import type { Emit, RunEvent } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
 import { createRecorder, hasRecord, sessionMeta } from "./recorder.ts";
 import { version } from "./version.ts";
+import { warmUpFor } from "./warm-up.ts";
 
 export type SessionRequest = {
   readonly workspace: Workspace;
@@ -97,6 +98,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       ...bounds,
       ...(owner !== undefined && { workspace: owner }),
       onBroken,
+      reading: warmUpFor,
       diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),
     });
     const log = begin(resumed.log);

@@ -91,11 +91,15 @@ function reasoningText(message: AssistantMessage, quirks: ChatQuirks): Readonly<
   return quirks.reasoning === "welcome" && message.reasoning !== undefined ? { reasoning_content: message.reasoning } : {};
 }
 
+type ChatState = { readonly fields: Record<string, unknown> | undefined; readonly extras: ReadonlyMap<string, unknown> };
+
+const NO_STATE: ChatState = { fields: undefined, extras: new Map() };
+
 /** Reasoning fields and per-call extras the same model sent with this message. */
-function chatState(message: AssistantMessage, model: string) {
-  const extras = new Map<string, unknown>();
+function chatState(message: AssistantMessage, model: string): ChatState {
   const carry = message.carry;
-  if (carry?.wire !== WIRE || field(carry.items[0], "model") !== model) return { fields: undefined, extras };
+  if (carry?.wire !== WIRE || field(carry.items[0], "model") !== model) return NO_STATE;
+  const extras = new Map<string, unknown>();
   let fields: Record<string, unknown> | undefined;
   for (const item of carry.items.slice(1)) {
     const value = object(field(item, "value"));

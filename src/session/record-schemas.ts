@@ -1,12 +1,11 @@
 /**
- * Zod schemas of every record type, for readers. Loaded lazily (zod costs start-up time); writers never come here.
+ * Zod schemas of every record type, for readers. Loaded only for a record that is not as this program writes it (zod costs
+ * start-up time); writers never come here.
  * Objects are loose: fields a newer program added are kept. Refuses: unknown types (classify says "foreign").
  */
 import { z } from "zod";
-import { isEnvelope } from "./envelope.ts";
-import { isPlainRecord } from "./quick-check.ts";
-import type { ReadRecord, RecordType } from "./records.ts";
-import { SCHEMA_VERSION } from "./records.ts";
+import { glance } from "./quick-check.ts";
+import type { ReadRecord, RecordType, StoredRecord } from "./records.ts";
 
 const count = z.number().nonnegative();
 const texts = z.array(z.string());
@@ -198,10 +197,8 @@ export const recordSchemas: { readonly [T in RecordType]: z.ZodType } = {
  * parsed, so nothing is lost on export.
  */
 export function classify(value: unknown): ReadRecord | undefined {
-  if (!isEnvelope(value)) return undefined;
-  const known = value.schema_version <= SCHEMA_VERSION && Object.hasOwn(recordSchemas, value.type);
-  if (!known) return { known: false, record: value } as ReadRecord;
-  const type = value.type as RecordType;
-  const good = isPlainRecord(value, type) || recordSchemas[type].safeParse(value).success;
-  return good ? ({ known: true, record: value } as ReadRecord) : undefined;
+  const seen = glance(value);
+  if (seen !== "look closer") return seen;
+  const record = value as StoredRecord;
+  return recordSchemas[record.type].safeParse(record).success ? { known: true, record } : undefined;
 }

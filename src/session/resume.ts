@@ -1,4 +1,5 @@
 /** Goes on with an earlier session: its lock first, then its conversation. Never runs a tool, a queue or a process again. */
+import { statSync } from "node:fs";
 import { EXIT, UserError } from "../base/user-error.ts";
 import type { Diagnostic } from "../types/event.ts";
 import { findSession } from "./list.ts";
@@ -18,6 +19,8 @@ type ResumeOptions = {
   readonly diagnose: (diagnostic: Diagnostic) => void;
   readonly now?: () => Date;
   readonly signal?: AbortSignal;
+  /** Called before a conversation is rebuilt from a log of so many bytes. */
+  readonly reading?: (bytes: number) => void;
   /** Whose `latest` is meant, in a directory that several workspaces share. */
   readonly workspace?: string;
 };
@@ -41,6 +44,7 @@ export async function resumeSession(dir: string, wanted: string, options: Resume
   });
   try {
     const tally = newTally();
+    options.reading?.(statSync(log.path).size);
     const conversation = await readConversation(log.path, tally, signal);
     const warn = (message: string): void => diagnose({ severity: "warning", code: "session_resume", message, path: log.path });
     const skipped = describeSkipped(tally);

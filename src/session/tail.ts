@@ -71,8 +71,27 @@ function highestSeqIn(bytes: Buffer): number {
   return highest;
 }
 
+/** What our own writer begins a record with, up to its seq. */
+const OWN_BEGIN = /^\{"schema_version":\d{1,9},"seq":(\d{1,15}),"time":"/;
+/** Bytes that hold such a beginning. */
+const OWN_BYTES = 80;
+const CLOSE = 125;
+
+/**
+ * Of a line that begins and ends as our own writer's do. Damage in the middle is not looked for: then the number of a record
+ * that was lost is passed over, which hurts nobody. Undefined where the line has to be read.
+ */
+function ownSeq(line: Buffer): number | undefined {
+  if (line.at(-1) !== CLOSE) return undefined;
+  const [, seq] = OWN_BEGIN.exec(line.toString("latin1", 0, OWN_BYTES)) ?? [];
+  // Two records on one line, where a line end was lost.
+  return seq === undefined || line.indexOf('{"schema_version":', 1) !== -1 ? undefined : Number(seq);
+}
+
 /** Highest seq of the records one line holds; -1 when it holds none. */
 function seqOfLine(line: Buffer): number {
+  const own = ownSeq(line);
+  if (own !== undefined && own < SEQ_LIMIT) return own;
   let highest = -1;
   for (const value of parseLine(line).values) {
     if (typeof value !== "object" || value === null) continue;
