@@ -177,14 +177,17 @@ class ConversationBuilder {
       seqs.push(seq);
     };
     let summaries = active;
-    for (const entry of this.#entries) {
+    const isCovered = ({ seq }: Entry): boolean => {
       summaries = summaries.filter(({ record }) => {
-        if (record.covered_end_seq >= entry.seq) return true;
+        if (record.covered_end_seq >= seq) return true;
         // It stands for all it covers: a later compaction that covers it begins where it did.
         push(record.covered_start_seq, { role: "user", text: summaryText(record.summary) });
         return false;
       });
-      if (active.some(({ record }) => entry.seq >= record.covered_start_seq && entry.seq <= record.covered_end_seq)) continue;
+      return active.some(({ record }) => seq >= record.covered_start_seq && seq <= record.covered_end_seq);
+    };
+    for (const entry of this.#entries) {
+      if (active.length > 0 && isCovered(entry)) continue;
       if (entry.kind === "user") push(entry.seq, { role: "user", text: entry.text });
       else for (const message of toMessages(entry, openCalls)) push(entry.seq, message);
     }

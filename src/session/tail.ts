@@ -11,13 +11,13 @@ type Tail = {
 
 /** A hand-made number near the end of what a number can hold must not use up the ones after it. */
 const SEQ_LIMIT = 2 ** 48;
-const FIRST_WINDOW = 1024 * 1024;
+const FIRST_WINDOW = 256 * 1024;
 /** The largest stretch that is held at once, and the longest record (as for readers). */
 const LAST_WINDOW = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Reads backwards in growing windows until one holds a valid record, so a file of any size costs about a megabyte.
+ * Reads backwards in growing windows until one holds a valid record, so a file of any size costs a quarter of a megabyte.
  * A file up to that size is read whole; one whose end is damaged for longer than any record is gone through from its beginning.
  */
 export function examineTail(fd: number): Tail {
