@@ -108,7 +108,7 @@ function isDirectory(path: string): boolean {
   }
 }
 
-function isExecutableFile(path: string): boolean {
+export function isExecutableFile(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

@@ -1,6 +1,7 @@
 /** `thndrs config path|show|edit`. Refuses: writing settings itself (the editor does, and the file is checked afterwards). */
+
+import { chosenEditor, foundEditor } from "../base/editor.ts";
 import { runInteractive } from "../base/interactive.ts";
-import { findExecutable } from "../base/process.ts";
 import { redact, redactValue } from "../base/redact.ts";
 import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
@@ -77,17 +78,15 @@ async function show(context: CommandContext): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-/** The user's editor as argv: `$VISUAL`, `$EDITOR` (both may carry arguments), else what the system has. */
 function editorOf(context: CommandContext): readonly string[] {
-  const chosen = (context.env.VISUAL || context.env.EDITOR)?.trim();
-  if (chosen) return chosen.split(/\s+/);
+  const chosen = chosenEditor(context.env);
+  if (chosen) return chosen;
   if (!context.output.stdout.isTerminal || stdinKind() !== "terminal") {
     throw new UserError('"thndrs config edit" needs a terminal or $EDITOR; "thndrs config path" names the file');
   }
-  const found = ["editor", "vi", "nano"].find((name) => findExecutable(name, context.env.PATH));
-  if (process.platform === "win32") return ["notepad"];
+  const found = foundEditor(context.env);
   if (!found) throw new UserError('no editor found: set $EDITOR, or edit the file that "thndrs config path" names');
-  return [found];
+  return found;
 }
 
 async function edit(context: CommandContext): Promise<ExitCode> {

@@ -1,7 +1,7 @@
 /** Ctrl+G: the typed text in the user's own editor. Refuses: drawing; the caller has lent the terminal. */
 import { join } from "node:path";
+import { chosenEditor, foundEditor } from "../base/editor.ts";
 import { type InteractiveOptions, runInteractive } from "../base/interactive.ts";
-import { findExecutable } from "../base/process.ts";
 import { UserError } from "../base/user-error.ts";
 import { removePrivateFile, writePrivateFile } from "../config/private-file.ts";
 import { readSettingsFile } from "../config/settings-file.ts";
@@ -11,11 +11,9 @@ import type { Input } from "./input.ts";
 const MAX_BYTES = 16 * 1024 * 1024;
 
 function editorOf(env: Readonly<Record<string, string | undefined>>): readonly string[] {
-  const chosen = (env.VISUAL || env.EDITOR)?.trim();
-  if (chosen) return chosen.split(/\s+/);
-  const found = ["editor", "nano", "vi"].find((name) => findExecutable(name, env.PATH));
-  if (!found) throw new UserError("no editor found: set $EDITOR");
-  return [found];
+  const editor = chosenEditor(env) ?? foundEditor(env);
+  if (!editor) throw new UserError("no editor found: set $EDITOR");
+  return editor;
 }
 
 /**

@@ -80,11 +80,11 @@ test("show prints no secret and no control sequence", async () => {
 test("edit makes a template, runs $EDITOR with its arguments, and checks the result", async () => {
   using stage = makeStage();
   const editor = stage.write(
-    join(stage.home, "an-editor"),
+    join(stage.home, "an editor"),
     '#!/bin/sh\nprintf \'%s\\n\' "$@" > "$HOME/argv"\ncat "$2" > "$HOME/seen"\nprintf \'modle = 1\\n\' >> "$2"\n',
   );
   chmodSync(editor, 0o755);
-  const env = { HOME: stage.home, EDITOR: `${editor} --wait` };
+  const env = { HOME: stage.home, EDITOR: `"${editor}" --wait` };
   await expect(stage.play(runConfig, ["config", "edit"], env)).rejects.toThrow(/unknown key "modle"; did you mean "model"/);
   expect(readFileSync(join(stage.home, "argv"), "utf8")).toBe(`--wait\n${stage.userFile}\n`);
   const template = readFileSync(join(stage.home, "seen"), "utf8");

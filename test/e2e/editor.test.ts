@@ -32,8 +32,8 @@ async function startEditing(script: string, command?: readonly string[]): Promis
   const home = await tempDir();
   const stage = await startRepl([{ text: "the answer" }, { text: "still here" }], {
     ...(command && { command }),
-    files: { "ed.sh": script },
-    env: { EDITOR: "sh ed.sh", THNDRS_HOME: home.path },
+    files: { "an ed.sh": script },
+    env: { EDITOR: "sh 'an ed.sh'", THNDRS_HOME: home.path },
   });
   const { terminal } = stage;
   stage.send("question");
