@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { sessionMeta, toRecord } from "../../src/app/recorder.ts";
 import { redact } from "../../src/base/redact.ts";
 import { encodeLine } from "../../src/session/log.ts";
-import { classify } from "../../src/session/record-schemas.ts";
+import { glance } from "../../src/session/quick-check.ts";
 import type { SessionRecord } from "../../src/session/records.ts";
 import type { RunEvent } from "../../src/types/event.ts";
 import { REMOVED, SURVIVORS } from "../base/redact-corpus.ts";
@@ -79,7 +79,7 @@ for (const [kind, text, secret] of REMOVED) {
     for (const { type, line } of linesOf(text)) {
       const stored = JSON.parse(line);
       expect([type, stringsIn(stored).filter((one) => one.includes(secret))]).toEqual([type, []]);
-      expect([type, classify(stored)?.known]).toEqual([type, true]);
+      expect([type, glance(stored)]).toEqual([type, { known: true, record: stored }]);
       expect([type, line.includes("[redacted:")]).toEqual([type, true]);
     }
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { classify } from "../../src/session/record-schemas.ts";
+import { createClassifier } from "../../src/session/record-schemas.ts";
 import type { ReadRecord } from "../../src/session/records.ts";
 import { type Conversation, rebuildConversation } from "../../src/session/replay.ts";
 import { NO_OUTPUT, OUTCOME_UNKNOWN, summaryText } from "../../src/session/replay-entries.ts";
@@ -9,6 +9,7 @@ import { tempDir } from "../support/temp.ts";
 import { fileOf, finished, line, SAMPLES, said, started, user } from "./samples.ts";
 
 function rebuild(records: readonly object[]): Conversation {
+  const classify = createClassifier();
   const read = records.map((record, seq) => classify(JSON.parse(line(seq, record))));
   const conversation = rebuildConversation(read.filter((one): one is ReadRecord => one !== undefined));
   expectValid(conversation.messages);
