@@ -81,8 +81,8 @@ const RULES: readonly Rule[] = [
   },
   {
     what: "stdin",
-    pattern: /\bprocess\.stdin\b|\bBun\.stdin\b|\breadSync\(\s*0\b|\bnode:readline\b/,
-    only: /^src\/ui\/(?:keyboard|stdin)\.ts$/,
+    pattern: /\bprocess\.stdin\b|\bBun\.stdin\b|\bBun\.file\(0\)|\breadSync\(\s*0\b|\bnode:readline\b/,
+    only: /^src\/ui\/(?:key-source|stdin|tty)\.ts$/,
     example: "process.stdin.on",
   },
   {

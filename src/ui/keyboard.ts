@@ -3,8 +3,10 @@
  * the terminal back on every way out (repl.md; L03, L04). The only reader of a terminal's keys. Refuses: what a key does.
  */
 import { monotonicClock } from "../base/clock.ts";
+import { createKeySource } from "./key-source.ts";
 import { createKeyDecoder, type KeyDecoder, type KeyEvent } from "./keys.ts";
 import type { OutputStream } from "./output.ts";
+import { createRawMode } from "./tty.ts";
 
 export type KeyboardOptions = {
   /** The terminal's own stream, for switching modes. */
@@ -44,6 +46,8 @@ const TYPED_AHEAD_MS = 5;
 
 class TerminalKeyboard implements Keyboard {
   readonly #options: KeyboardOptions;
+  readonly #source = createKeySource();
+  readonly #setRawMode = createRawMode();
   #decoder: KeyDecoder = createKeyDecoder();
   #text = new TextDecoder();
   #cancelIdle: (() => void) | undefined;
@@ -72,15 +76,11 @@ class TerminalKeyboard implements Keyboard {
     this.#reading = true;
     this.#decoder = createKeyDecoder();
     this.#text = new TextDecoder();
-    process.stdin.on("data", this.#onData);
-    process.stdin.on("end", this.#onEnd);
-    process.stdin.on("error", this.#onEnd);
-    process.stdin.on("close", this.#onEnd);
     process.on("SIGCONT", this.#onContinue);
-    // Last but one: a terminal that is gone meanwhile says so here, as an error of the stream.
-    process.stdin.setRawMode(true);
-    process.stdin.resume();
-    if (!this.#options.plain) this.#options.stream.write(ON);
+    const { onGone, plain, stream } = this.#options;
+    this.#source.start(this.#onData, onGone);
+    if (!this.#setRawMode(true)) onGone();
+    else if (!plain) stream.write(ON);
   }
 
   async lend<T>(work: () => Promise<T>): Promise<T> {
@@ -113,7 +113,6 @@ class TerminalKeyboard implements Keyboard {
     this.#closed = true;
     // Also while it is lent: we may be gone before whoever has it.
     this.#tidy();
-    process.stdin.unref();
   }
 
   /** Whoever had it may have been ended before it tidied up. */
@@ -126,34 +125,23 @@ class TerminalKeyboard implements Keyboard {
     if (!this.#reading) return;
     this.#reading = false;
     this.#cancelIdle?.();
-    process.stdin.off("data", this.#onData);
-    process.stdin.off("end", this.#onEnd);
-    process.stdin.off("error", this.#onEnd);
-    process.stdin.off("close", this.#onEnd);
     process.removeListener("SIGCONT", this.#onContinue);
-    process.stdin.pause();
+    this.#source.stop();
     if (!this.#options.plain) this.#options.stream.writeNow(this.#reportsKeys ? REPORT_NO_KEYS + OFF : OFF);
     this.#reportsKeys = false;
-    try {
-      process.stdin.setRawMode(false);
-    } catch {
-      // The terminal is gone; it has no mode to restore.
-    }
+    // Where the terminal is gone it has no mode to restore.
+    this.#setRawMode(false);
   }
 
   readonly #onContinue = (): void => {
     // Set anew: the shell may have changed it behind our back.
-    process.stdin.setRawMode(false);
-    process.stdin.setRawMode(true);
+    this.#setRawMode(false);
+    this.#setRawMode(true);
     if (!this.#options.plain) this.#options.stream.write(ON);
     this.#options.onContinue();
   };
 
-  readonly #onEnd = (): void => {
-    this.#options.onGone();
-  };
-
-  readonly #onData = (data: Buffer): void => {
+  readonly #onData = (data: Uint8Array): void => {
     const text = this.#text.decode(data, { stream: true });
     // The terminal has made line feeds of the Enter keys that were pressed before raw mode.
     this.#deliver(this.#decoder.push(this.#typedAhead ? text.replaceAll("\n", "\r") : text));

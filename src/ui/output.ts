@@ -3,6 +3,7 @@
  * a reader that goes away ends the stream quietly. Refuses: colours, sanitising, deciding what is said.
  */
 import { isTerminal } from "./device.ts";
+import { ttySize } from "./tty.ts";
 
 /** One output stream. Writes are queued in order; nothing throws. */
 export interface OutputStream {
@@ -25,8 +26,6 @@ export interface OutputStream {
   onBroken(listener: (code: string) => void): void;
   /** Height in rows; 24 where it is not a terminal. */
   readonly rows: number;
-  /** The stream as Node knows it, for a prompt that draws by itself on a lent terminal. */
-  readonly node: NodeJS.WriteStream;
   /** Calls back after every change of the terminal's size; the result stops it. */
   onResize(listener: () => void): () => void;
   /** Writes at once, past everything that waits: for giving the terminal back while the program dies. Never throws. */
@@ -73,10 +72,6 @@ class FileStream implements OutputStream {
     return this.broken !== undefined && this.broken !== "EPIPE" && this.broken !== "ECONNRESET";
   }
 
-  get node(): NodeJS.WriteStream {
-    return this.#fd === 1 ? process.stdout : process.stderr;
-  }
-
   get columns(): number {
     return (this.isTerminal && this.#size()[0]) || 80;
   }
@@ -85,19 +80,18 @@ class FileStream implements OutputStream {
     return (this.isTerminal && this.#size()[1]) || 24;
   }
 
-  /** Asked of the terminal each time: what the stream remembers is late by one event. */
+  /** Asked of the terminal each time: what Node's stream remembers is late by one event. */
   #size(): readonly [number, number] {
     try {
-      return this.node.getWindowSize();
+      return ttySize(this.#fd) ?? (this.#fd === 1 ? process.stdout : process.stderr).getWindowSize();
     } catch {
       return [0, 0];
     }
   }
 
   onResize(listener: () => void): () => void {
-    const { node } = this;
-    node.on("resize", listener);
-    return () => void node.off("resize", listener);
+    process.on("SIGWINCH", listener);
+    return () => void process.off("SIGWINCH", listener);
   }
 
   writeNow(text: string): void {

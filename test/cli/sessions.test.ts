@@ -20,7 +20,6 @@ function stream(parts: string[], isTerminal: boolean): OutputStream {
     color: false,
     columns: 100,
     rows: 24,
-    node: process.stdout,
     onResize: () => () => undefined,
     writeNow: () => undefined,
     prepare: () => undefined,

@@ -29,7 +29,6 @@ function captured(onLine?: (line: string) => void): OutputStream & { readonly te
     color: false,
     columns: 80,
     rows: 24,
-    node: process.stdout,
     broken: undefined,
     lost: false,
     write,

@@ -86,7 +86,6 @@ function streamOf(screen: Screen, onWrite: (text: string) => void = () => undefi
     },
     broken: undefined,
     lost: false,
-    node: process.stdout,
     write(part) {
       onWrite(String(part));
       screen.write(String(part).replaceAll(/\r?\n/g, "\r\n"));
