@@ -4,13 +4,19 @@
  * alone takes more than a millisecond. Where there is no such binding they do it. Refuses: reading, writing.
  */
 
-/** As Bun has it; a size is written into a list of two. */
+type Tty = {
+  /** Columns and rows, written into a list of two. */
+  getWindowSize(size: number[]): boolean;
+  /** Answers an error number, 0 for none. */
+  setRawMode(mode: 0 | 1): number;
+};
+
 type Binding = {
   isTTY(fd: number): boolean;
   /** @throws where the descriptor is no terminal */
   readonly TTY: new (
     fd: number,
-  ) => { getWindowSize(size: number[]): boolean /** Answers an error number, 0 for none. */; setRawMode(mode: 0 | 1): number };
+  ) => Tty;
 };
 
 /** Undefined on Windows, where keys are not read from a descriptor. */
@@ -39,7 +45,7 @@ export type RawMode = (on: boolean) => boolean;
 
 /** One for a terminal: it remembers the modes to go back to. Changes nothing before it is called. */
 export function createRawMode(): RawMode {
-  let tty: InstanceType<Binding["TTY"]> | undefined;
+  let tty: Tty | undefined;
   return (on) => {
     try {
       const found = binding();
