@@ -15,7 +15,7 @@ import { isTerminal } from "./ui/device.ts";
 import { type Output, openOutput } from "./ui/output.ts";
 import type { PrintFormat } from "./ui/print.ts";
 
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const SIGNALS = ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"] as const;
 
 /** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
 const BUG_GRACE_MS = 5000;
@@ -146,7 +146,7 @@ export async function runProgram(argv: readonly string[], exit: (code: ExitCode)
     code = await open({ parsed, env, output, controller, elapsed, adopt });
   } catch (error) {
     const { reportFatal } = await import("./cli/early-end.ts");
-    code = reportFatal(error, end());
+    code = reportFatal(error, end(), controller.signal);
   }
   exit(bug ? EXIT.internal : code);
   await Promise.all([output.stdout.flush(), output.stderr.flush()]);

@@ -92,8 +92,12 @@ async function read(tool: Tool, editor: Editor, input: Input, context: ToolConte
 }
 
 /** Saves what the user has not, so that an edit begins from the text on their screen. An answer stops the edit. */
-async function saveFirst(editor: Editor, disk: OnDisk, signal: AbortSignal): Promise<{ saved: boolean; stop?: string }> {
-  const refused = whyKept(disk.relative) !== undefined;
+async function saveFirst(
+  editor: Editor,
+  disk: OnDisk,
+  { workspace, signal }: ToolContext,
+): Promise<{ saved: boolean; stop?: string }> {
+  const refused = whyKept(workspace.root, disk.relative) !== undefined;
   const text = refused ? undefined : await unsavedText(editor, disk, signal);
   if (text === undefined) return { saved: false };
   const shown = quotePath(disk.relative);
@@ -107,7 +111,7 @@ async function saveFirst(editor: Editor, disk: OnDisk, signal: AbortSignal): Pro
 
 async function change(tool: Tool, editor: Editor, input: Input, context: ToolContext): Promise<ToolResult> {
   const first = await lookAt(input, context);
-  const { saved, stop } = first ? await saveFirst(editor, first, context.signal) : { saved: false, stop: undefined };
+  const { saved, stop } = first ? await saveFirst(editor, first, context) : { saved: false, stop: undefined };
   if (stop !== undefined) return failed(stop);
   const before = saved ? await lookAt(input, context) : first;
   const result = await tool.run(input, context);

@@ -34,7 +34,9 @@ export async function provePlace(workspace: Workspace, path: string): Promise<Pl
 /** The same for a file to be written. @throws RequestError also for files that file tools leave alone; see base/kept-files.ts */
 export async function proveWritable(workspace: Workspace, path: string, keepsLog: (path: string) => boolean): Promise<Place> {
   const place = await provePlace(workspace, path);
-  const kept = keepsLog(place.path) ? "a session log of thndrs is only ever appended to" : whyKept(place.relative);
+  const kept = keepsLog(place.path)
+    ? "a session log of thndrs is only ever appended to"
+    : whyKept(workspace.root, place.relative);
   if (kept !== undefined) throw refuse(`${quotePath(place.relative)}: ${kept}`);
   return place;
 }

@@ -3,6 +3,7 @@ import { EXIT, type ExitCode } from "./user-error.ts";
 
 const CODES: Readonly<Record<string, ExitCode>> = {
   "signal:SIGINT": EXIT.sigint,
+  "signal:SIGQUIT": EXIT.sigquit,
   "signal:SIGTERM": EXIT.sigterm,
   "signal:SIGHUP": EXIT.sighup,
   "internal error": EXIT.internal,
@@ -13,7 +14,7 @@ export function exitOf(reason: unknown): ExitCode | undefined {
   return CODES[String(reason)];
 }
 
-/** 130, 143 or 129 once the signal has been aborted (its reason is `signal:NAME`), else undefined. */
+/** 130, 131, 143 or 129 once the signal has been aborted (its reason is `signal:NAME`), else undefined. */
 export function signalExit(signal: AbortSignal): ExitCode | undefined {
   return signal.aborted ? (exitOf(signal.reason) ?? EXIT.sigint) : undefined;
 }

@@ -11,6 +11,7 @@ export const EXIT = {
   timeout: 124,
   sighup: 129,
   sigint: 130,
+  sigquit: 131,
   sigpipe: 141,
   sigterm: 143,
 } as const;

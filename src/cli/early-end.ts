@@ -3,6 +3,7 @@
  * where the output format wants one, so that status, error and exit code agree always (C06). Refuses: exiting.
  */
 import { version } from "../app/version.ts";
+import { exitOf } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { jsonLine, OUTPUT_VERSION, type RunResult } from "../ui/events-json.ts";
 import { createNotices } from "../ui/notices.ts";
@@ -63,8 +64,13 @@ export function reportLost({ output }: EarlyEnd): void {
   createNotices(output.stderr, "normal").error(`error: stdout could not be written (${code}): the output is incomplete`);
 }
 
-/** The same for an error that ended everything: with its result object. */
-export function reportFatal(error: unknown, end: EarlyEnd): ExitCode {
+/**
+ * The same for an error that ended everything: with its result object. What `signal` was aborted with is none: a command that
+ * was reading has been ended by it.
+ */
+export function reportFatal(error: unknown, end: EarlyEnd, signal?: AbortSignal): ExitCode {
+  const ended = signal?.aborted && error === signal.reason ? exitOf(error) : undefined;
+  if (ended !== undefined && ended !== EXIT.internal) return ended;
   if (error instanceof UserError) return reportUserError(error, end);
   const message = error instanceof Error ? error.message : String(error);
   writeResult(end.output, end.format, emptyResult(EXIT.internal, "internal", message, end.elapsedMs));

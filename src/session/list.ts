@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, type
 import { errnoOf } from "../base/file-problem.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
 import { isEnvelope } from "./envelope.ts";
-import { idOfFile, isSessionId, sessionFile } from "./ids.ts";
+import { idOfFile, isSessionFile, isSessionId, sessionFile } from "./ids.ts";
 import { parseLine } from "./lines.ts";
 import { readAt } from "./tail.ts";
 import { cleanTitle } from "./title.ts";
@@ -34,7 +34,7 @@ const HEAD_LIMIT = 256 * 1024;
 /** The same for a last record that fills the tail. */
 const TAIL_LIMIT = 1024 * 1024;
 
-/** Ids of the session files in `dir`, in name order; a missing directory has none. Links and other non-files are left out. */
+/** Ids of the session files in `dir`, in name order; a missing directory has none. Other files that end in `.jsonl` are none. */
 export function sessionIds(dir: string): string[] {
   let names: string[];
   try {
@@ -45,8 +45,36 @@ export function sessionIds(dir: string): string[] {
   }
   return names
     .map(idOfFile)
-    .filter((id) => id !== undefined)
+    .filter((id): id is string => id !== undefined && isLog(dir, id))
     .sort();
+}
+
+/** What each of our records says. */
+const RECORD_MARKS = ['"schema_version":', '"seq":', '"type":'];
+
+/** By its name; under another one (renamed by hand) the file says it itself: what is listed here is also what gets removed. */
+function isLog(dir: string, id: string): boolean {
+  if (isSessionFile(`${id}.jsonl`)) return true;
+  const head = withFile(sessionFile(dir, id), (fd, { size }) => readAt(fd, 0, Math.min(size, HEAD_BYTES)).toString("latin1"));
+  return head !== undefined && RECORD_MARKS.every((mark) => head.includes(mark));
+}
+
+/** Undefined when it is no regular file or vanished. */
+function withFile<T>(path: string, use: (fd: number, stat: Stats) => T): T | undefined {
+  let fd: number;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    const stat = fstatSync(fd);
+    return stat.isFile() ? use(fd, stat) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Newest first. Stable: equal times are ordered by id. */
@@ -88,26 +116,18 @@ function noSuchSession(wanted: string): UserError {
 }
 
 function isPlainFile(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  } catch {
+    // A directory that may be listed and not entered: opening it says why.
+    return true;
+  }
 }
 
 /** What the head and the tail of one file say; undefined when it is no regular file or vanished. */
 export function summarize(dir: string, id: string): SessionSummary | undefined {
   const path = sessionFile(dir, id);
-  let fd: number;
-  try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch {
-    return undefined;
-  }
-  try {
-    const stat = fstatSync(fd);
-    return stat.isFile() ? describe(fd, id, path, stat) : undefined;
-  } catch {
-    return undefined;
-  } finally {
-    closeSync(fd);
-  }
+  return withFile(path, (fd, stat) => describe(fd, id, path, stat));
 }
 
 function describe(fd: number, id: string, path: string, { size, mtimeMs }: Stats): SessionSummary {

@@ -24,8 +24,8 @@ export function examineTail(fd: number): Tail {
   const size = fstatSync(fd).size;
   if (size === 0) return { torn: false, highestSeq: -1 };
   const torn = readAt(fd, size - 1, 1).at(0) !== 10;
-  for (let window = FIRST_WINDOW; window <= LAST_WINDOW; window *= 8) {
-    const highestSeq = highestSeqIn(readAt(fd, Math.max(0, size - window), Math.min(window, size)));
+  for (let window = FIRST_WINDOW; window <= LAST_WINDOW; window *= 16) {
+    const highestSeq = highestSeqIn(readAt(fd, Math.max(0, size - window), Math.min(window, size)), window < size);
     if (highestSeq >= 0 || window >= size) return { torn, highestSeq };
   }
   return { torn, highestSeq: highestSeqOf(fd) };
@@ -60,9 +60,12 @@ export function readAt(fd: number, position: number, length: number): Buffer {
   return bytes.subarray(0, filled);
 }
 
-function highestSeqIn(bytes: Buffer): number {
+/** `cut`: what comes before the first line end is the rest of a line; an object in its middle is no record. */
+function highestSeqIn(bytes: Buffer, cut: boolean): number {
   let highest = -1;
-  for (let start = 0; start < bytes.length; ) {
+  const begin = cut ? bytes.indexOf(10) + 1 : 0;
+  if (cut && begin === 0) return -1;
+  for (let start = begin; start < bytes.length; ) {
     const newline = bytes.indexOf(10, start);
     const end = newline === -1 ? bytes.length : newline;
     highest = Math.max(highest, seqOfLine(bytes.subarray(start, end)));
@@ -73,6 +76,7 @@ function highestSeqIn(bytes: Buffer): number {
 
 /** What our own writer begins a record with, up to its seq. */
 const OWN_BEGIN = /^\{"schema_version":\d{1,9},"seq":(\d{1,15}),"time":"/;
+const SEQ = '"seq":';
 /** Bytes that hold such a beginning. */
 const OWN_BYTES = 80;
 const CLOSE = 125;
@@ -84,8 +88,10 @@ const CLOSE = 125;
 function ownSeq(line: Buffer): number | undefined {
   if (line.at(-1) !== CLOSE) return undefined;
   const [, seq] = OWN_BEGIN.exec(line.toString("latin1", 0, OWN_BYTES)) ?? [];
-  // Two records on one line, where a line end was lost.
-  return seq === undefined || line.indexOf('{"schema_version":', 1) !== -1 ? undefined : Number(seq);
+  if (seq === undefined) return undefined;
+  // Two records on one line, where a line end was lost. In a text the quotes are escaped.
+  const another = line.indexOf(SEQ, line.indexOf(SEQ) + SEQ.length) !== -1;
+  return another ? undefined : Number(seq);
 }
 
 /** Highest seq of the records one line holds; -1 when it holds none. */

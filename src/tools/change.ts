@@ -108,7 +108,7 @@ export async function applyChange(change: Change, context: ToolContext): Promise
   if (context.settings.keepsLog?.(target.path) === true) {
     return failed(`${quotePath(target.relative)} is a session log of thndrs: it is only ever appended to, and not by tools.`);
   }
-  const kept = whyKept(target.relative);
+  const kept = whyKept(context.workspace.root, target.relative);
   if (kept !== undefined) {
     return failed(`${quotePath(target.relative)}: ${kept}. Use git itself through run_shell.`, { touched });
   }

@@ -1,7 +1,7 @@
 /** Headings as wide as the terminal: the Markdown renderer wraps everything but them. Pure. Refuses: code, tables. */
 import { wrap } from "./style.ts";
 
-const HEADING = /(?:^|\n)[ >\-*+\d.)]*#/;
+const HEADING = /(?:^|\n)(?:[ >]|[-*+] |\d{1,9}[.)] )*#/;
 const UNDERLINED = /\n[ >]*(?:=+|-+) *(?:\n|$)/;
 /** Begin and end of a frame around code. */
 const FRAME = /^[\s│|]*(?:[┌└]─|\+-)(?: \S.*)?$/;

@@ -33,11 +33,14 @@ function lines(letters: string): RegExp {
   return new RegExp(`^${line}(?:\\n${line})*$`);
 }
 
+/** Most of what is refused is refused by one of these: found at once, without going back. */
+const OTHER = new RegExp(`[^${INSIDE}${WIDE}_\\n]`);
 const WORDS = lines(LETTER);
 const WIDE_WORDS = lines(LETTER + WIDE);
 
 function paragraph(source: string, columns: number): string | undefined {
   const text = source.endsWith(" ") ? source.trimEnd() : source;
+  if (OTHER.test(text)) return undefined;
   const isNarrow = WORDS.test(text);
   if ((!isNarrow && !WIDE_WORDS.test(text)) || text.includes("  ") || hasAddress(text)) return undefined;
   const flowing = text.includes("\n") ? oneLine(text) : text;

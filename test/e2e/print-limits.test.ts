@@ -14,7 +14,7 @@ function records(cwd: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line));
 }
 
-const EXITS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const EXITS = { SIGINT: 130, SIGQUIT: 131, SIGTERM: 143, SIGHUP: 129 } as const;
 
 for (const [signal, code] of Object.entries(EXITS) as [keyof typeof EXITS, number][]) {
   test(`C14 ${signal} while streaming`, async () => {

@@ -122,6 +122,34 @@ test("the highest seq is found behind a hole longer than any record, which is ne
   log.close();
 });
 
+test("an object inside of a last line longer than the window is no record", async () => {
+  await using temp = await tempDir();
+  const id = "session-20260101-000000-abcd";
+  const rows = Array.from({ length: 400 }, () => ({ ...JSON.parse(line(3, SAMPLES.user)), pad: "x".repeat(1000) }));
+  const call = line(33, { ...SAMPLES.tool_started, arguments: { rows } });
+  await temp.write({ [`${id}.jsonl`]: `${line(32, SAMPLES.user)}\n${call}\n` });
+  const log = await open(temp.path, { id, resume: true });
+  expect(log.lastSeq).toBe(33);
+  log.close();
+});
+
+test("of a line with two numbers the one that readers see counts", async () => {
+  const id = "session-20260101-000000-abcd";
+  const second =
+    '{"seq":9,"schema_version":1,"time":"2026-01-01T00:00:00.000Z","type":"user","turn_id":"turn-2","text":"second"}';
+  for (const [last, seq] of [
+    [`${line(5, SAMPLES.user).slice(0, -1)},"seq":50}`, 50],
+    [line(4, SAMPLES.user) + second, 9],
+    [line(4, { ...SAMPLES.user, text: '"seq":70, {"schema_version":1,"seq":71}' }), 4],
+  ] as const) {
+    await using temp = await tempDir();
+    await temp.write({ [`${id}.jsonl`]: `${line(3, SAMPLES.user)}\n${last}\n` });
+    const log = await open(temp.path, { id, resume: true });
+    expect([last, log.lastSeq]).toEqual([last, seq]);
+    log.close();
+  }
+});
+
 test("the highest seq is found behind a tail of damaged lines", async () => {
   await using temp = await tempDir();
   const id = "session-20260101-000000-abcd";
