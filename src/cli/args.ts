@@ -116,7 +116,8 @@ function convert(flag: FlagSpec, raw: string): Value {
       throw usage(`${named} takes one of ${flag.choices?.join(", ")}, not "${raw}"${near ? `; did you mean "${near}"?` : ""}`);
     }
     default:
-      if (raw === "") throw usage(`${named} takes a ${flag.value ?? "value"}, not an empty string`);
+      if (raw === "" && !flag.mayBeEmpty)
+        throw usage(`${named} needs a value that is not empty: ${named} ${flag.value ?? "VALUE"}`);
       return raw;
   }
 }
@@ -187,13 +188,21 @@ function tokenize(argv: readonly string[]): Token[] {
   return tokens;
 }
 
-function collect(tokens: readonly Token[], command: string): Flags {
+function misplaced(flag: FlagSpec, command: string, verb: string | undefined): UserError {
+  const name = `--${flag.name}`;
+  if (command === "") return usage(`${name} does not go with a prompt`);
+  if (verb === undefined || !goesWith(flag, command)) return usage(`${name} does not go with "thndrs ${command}"`);
+  const places = (flag.on ?? []).filter((place) => place.startsWith(`${command} `)).map((place) => `"thndrs ${place}"`);
+  return usage(`${name} does not go with "thndrs ${command} ${verb}"; it goes with ${places.join(" and ")}`);
+}
+
+/** `verb` where it is known: the first of a command's where none is given. */
+function collect(tokens: readonly Token[], command: string, verb?: string): Flags {
   const flags: Record<string, Value> = {};
   for (const token of tokens) {
     if (token.kind !== "flag") continue;
     const { flag } = token;
-    if (!goesWith(flag, command))
-      throw usage(`--${flag.name} does not go with ${command === "" ? "a prompt" : `"thndrs ${command}"`}`);
+    if (!goesWith(flag, command, verb)) throw misplaced(flag, command, verb);
     const key = keyOf(flag.name);
     const value: Value = token.value === undefined ? true : convert(flag, token.value);
     if (flag.kind === "list") {
@@ -225,6 +234,10 @@ function checkTogether(flags: Flags): void {
     throw usage("--ephemeral keeps no session, so there is none to go on with");
   if (flags.ephemeral && flags.sessionDir) throw usage("--ephemeral keeps no session, so --session-dir has nothing to hold");
   if (flags.verbose && flags.quiet) throw usage("--verbose and --quiet contradict each other");
+  if (flags.json && flags.format && flags.format !== "json")
+    throw usage(`--json and --format ${flags.format} contradict each other`);
+  if (flags.json && flags.show) throw usage("--json and --show ask for two kinds of output: give one of them");
+  if (flags.replay && flags.capture) throw usage("--replay makes no requests, so --capture has nothing to hold");
   if (flags.replay && flags.model) throw usage("--replay plays a recorded model, so --model has nothing to choose");
 }
 
@@ -257,7 +270,8 @@ export function parseArgs(argv: readonly string[]): Parsed {
   const command = printing || first === undefined || first.literal ? undefined : findCommand(first.text);
   const rest = words.slice(1);
   if (command?.name === "sessions" && rest[0] === "resume") return resumeRun(rest.slice(1), collect(tokens, ""));
-  const flags = collect(tokens, command?.name ?? "");
+  const verb = rest[0] === undefined ? command?.verbs?.[0] : command?.verbs?.find((one) => one === rest[0]);
+  const flags = collect(tokens, command?.name ?? "", verb);
   checkTogether(flags);
   if (!command) return run(words, flags);
   if (command.verbs && rest[0] !== undefined && !command.verbs.includes(rest[0])) {

@@ -15,8 +15,10 @@ export type FlagSpec = {
   readonly value?: string;
   readonly choices?: readonly string[];
   readonly help: string;
-  /** Commands that take it (`""` is a run: print mode or REPL). Absent: every command takes it. */
+  /** Commands that take it (`""` is a run: print mode or REPL), or `command verb`. Absent: every command takes it. */
   readonly on?: readonly string[];
+  /** An empty value means something. */
+  readonly mayBeEmpty?: true;
 };
 
 const RUN = [""] as const;
@@ -152,20 +154,27 @@ export const FLAGS: readonly FlagSpec[] = [
     value: "FORMAT",
     choices: ["json", "jsonl", "text", "markdown", "html"],
     help: "output format of inspect and export",
-    on: ["sessions"],
+    on: ["sessions inspect", "sessions export"],
   },
-  { name: "output", short: "o", kind: "string", value: "FILE", help: "write to FILE instead of stdout", on: ["sessions"] },
+  {
+    name: "output",
+    short: "o",
+    kind: "string",
+    value: "FILE",
+    help: "write to FILE instead of stdout",
+    on: ["sessions inspect", "sessions export"],
+  },
   {
     name: "older-than",
     kind: "duration",
     value: "DURATION",
     help: "prune sessions older than DURATION, for example 30d",
-    on: ["sessions"],
+    on: ["sessions prune"],
   },
-  { name: "keep", kind: "integer", value: "N", help: "prune all but the newest N sessions", on: ["sessions"] },
-  { name: "dry-run", kind: "boolean", help: "say what would be done, and do nothing", on: ["sessions"] },
-  { name: "yes", short: "y", kind: "boolean", help: "do not ask", on: ["sessions", "mcp", "trust"] },
-  { name: "limit", kind: "integer", value: "N", help: "show at most N", on: ["sessions", "models"] },
+  { name: "keep", kind: "integer", value: "N", help: "prune all but the newest N sessions", on: ["sessions prune"] },
+  { name: "dry-run", kind: "boolean", help: "say what would be done, and do nothing", on: ["sessions delete", "sessions prune"] },
+  { name: "yes", short: "y", kind: "boolean", help: "do not ask", on: ["sessions delete", "sessions prune", "mcp", "trust"] },
+  { name: "limit", kind: "integer", value: "N", help: "show at most N", on: ["sessions list", "sessions search", "models"] },
   { name: "session", kind: "string", value: "ID", help: "only this session", on: ["usage", "context"] },
   { name: "by", kind: "choice", value: "KEY", choices: ["session", "model", "day"], help: "group totals by KEY", on: ["usage"] },
   { name: "show", kind: "boolean", help: "print exactly the text the model would get", on: ["context"] },
@@ -173,13 +182,20 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "list", kind: "boolean", help: "list what is trusted", on: ["trust"] },
   { name: "revoke", kind: "boolean", help: "take trust back", on: ["trust"] },
   { name: "project", kind: "boolean", help: "the project's file instead of the user's", on: ["config", "mcp"] },
-  { name: "command", kind: "string", value: "PROGRAM", help: "program of a stdio MCP server", on: ["mcp"] },
-  { name: "arg", kind: "list", value: "ARG", help: "one argument of that program; repeatable", on: ["mcp"] },
-  { name: "env", kind: "list", value: "NAME=VALUE", help: "one variable of that program; repeatable", on: ["mcp"] },
-  { name: "url", kind: "string", value: "URL", help: "address of an HTTP MCP server", on: ["mcp"] },
-  { name: "header", kind: "list", value: "NAME=VALUE", help: "one header for that address; repeatable", on: ["mcp"] },
-  { name: "args", kind: "string", value: "JSON", help: "arguments of the tool, as a JSON object", on: ["mcp"] },
-  { name: "prompt", kind: "string", value: "TEXT", help: "the prompt of a smoke test", on: ["acp"] },
+  { name: "command", kind: "string", value: "PROGRAM", help: "program of a stdio MCP server", on: ["mcp add"] },
+  {
+    name: "arg",
+    kind: "list",
+    value: "ARG",
+    help: "one argument of that program; repeatable",
+    on: ["mcp add"],
+    mayBeEmpty: true,
+  },
+  { name: "env", kind: "list", value: "NAME=VALUE", help: "one variable of that program; repeatable", on: ["mcp add"] },
+  { name: "url", kind: "string", value: "URL", help: "address of an HTTP MCP server", on: ["mcp add"] },
+  { name: "header", kind: "list", value: "NAME=VALUE", help: "one header for that address; repeatable", on: ["mcp add"] },
+  { name: "args", kind: "string", value: "JSON", help: "arguments of the tool, as a JSON object", on: ["mcp call"] },
+  { name: "prompt", kind: "string", value: "TEXT", help: "the prompt of a smoke test", on: ["acp smoke"] },
 ];
 
 export type CommandSpec = {
@@ -262,9 +278,10 @@ export function findCommand(name: string): CommandSpec | undefined {
   return COMMANDS.find((command) => command.name === name);
 }
 
-/** Whether a command takes this flag. */
-export function goesWith(flag: FlagSpec, command: string): boolean {
-  return flag.on === undefined || flag.on.includes(command);
+/** Whether a command takes this flag, with this verb or, where none is given, with one of its verbs. */
+export function goesWith({ on }: FlagSpec, command: string, verb?: string): boolean {
+  if (on === undefined || on.includes(command)) return true;
+  return verb === undefined ? on.some((place) => place.startsWith(`${command} `)) : on.includes(`${command} ${verb}`);
 }
 
 /** The flags a command takes, in table order. */

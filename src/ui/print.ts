@@ -93,12 +93,13 @@ const saying = (error: unknown): string => (error instanceof Error ? error.messa
 async function lateFailure(options: PrintOptions, ended: TurnOutcome): Promise<string | undefined> {
   const { runtime, logPromised } = options;
   let problem: string | undefined;
-  if (ended.status === "ok") {
-    if (logPromised && runtime.logFailure !== undefined) problem = `the session log could not be kept: ${runtime.logFailure}`;
-    await options.keepAnswer?.(ended.text).catch((error: unknown) => {
-      problem ??= `the answer could not be written: ${saying(error)}`;
-    });
-  }
+  const well = ended.status === "ok";
+  if (well && logPromised && runtime.logFailure !== undefined)
+    problem = `the session log could not be kept: ${runtime.logFailure}`;
+  // Without an answer the file is emptied: what an earlier run left there must not pass for this one's.
+  await options.keepAnswer?.(well ? ended.text : "").catch((error: unknown) => {
+    problem ??= `the answer could not be written: ${saying(error)}`;
+  });
   try {
     await options.close();
   } catch (error) {

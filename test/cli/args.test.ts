@@ -72,7 +72,7 @@ test("bad flags name the nearest valid one, bad values what is valid", () => {
   expect(refusal("--max-cost", "-1")).toContain("above 0");
   expect(refusal("--timeout", "soon")).toContain("90s, 10m or 1h30m");
   expect(refusal("--model")).toContain("--model needs a value");
-  expect(refusal("--model", "")).toContain("not an empty string");
+  expect(refusal("--model", "")).toContain("--model needs a value that is not empty: --model PROVIDER/ID");
   expect(refusal("--print=yes")).toContain("takes no value");
   expect(refusal("--model", "a/b", "--model", "c/d")).toContain("given twice");
   expect(refusal("tools", "--timeout", "5")).toContain('does not go with "thndrs tools"');
@@ -89,6 +89,21 @@ test("flags that contradict each other are refused", () => {
   expect(refusal("--ephemeral", "-c", "-p", "y")).toContain("--ephemeral");
   expect(refusal("-v", "-q", "-p", "y")).toContain("contradict");
   expect(refusal("--no-session", "--session-dir", "d", "-p", "y")).toContain("--session-dir");
+  expect(refusal("sessions", "export", "x", "--json", "--format", "markdown")).toContain("contradict");
+  expect(refusal("context", "--json", "--show")).toContain("--json and --show");
+  expect(refusal("-p", "x", "--replay", "a", "--capture", "b")).toContain("--capture has nothing to hold");
+});
+
+test("a flag that only some verbs take is refused by the others, which would go without it", () => {
+  expect(refusal("sessions", "rename", "x", "title", "--dry-run")).toContain(
+    '--dry-run does not go with "thndrs sessions rename"; it goes with "thndrs sessions delete" and "thndrs sessions prune"',
+  );
+  expect(refusal("sessions", "prune", "--keep", "3", "--limit", "1")).toContain("--limit does not go with");
+  expect(refusal("sessions", "--output", "f")).toContain('--output does not go with "thndrs sessions list"');
+  expect(refusal("mcp", "call", "a", "b", "--command", "c")).toContain('it goes with "thndrs mcp add"');
+  expect(refusal("sessions", "nonsense", "--dry-run")).toContain("unknown command");
+  expect(parseArgs(["sessions", "prune", "--keep", "3", "--dry-run"]).flags).toMatchObject({ keep: 3, dryRun: true });
+  expect(parseArgs(["mcp", "add", "x", "--command", "c", "--arg", "", "--arg", "b"]).flags.arg).toEqual(["", "b"]);
 });
 
 test("repeatable flags add up", () => {

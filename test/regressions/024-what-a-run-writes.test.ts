@@ -56,3 +56,11 @@ test("the answer is kept although the log could not be", async () => {
   expect(await runThndrs({ args, cwd: dir.path, env: model.env })).toMatchObject({ code: 1, stdout: "ANSWER\n" });
   expect(await dir.read("answer")).toBe("ANSWER");
 });
+
+test("a run that fails leaves no answer of an earlier one", async () => {
+  await using dir = await tempDir({ answer: "answer of yesterday" });
+  await using model = await startModel([{ status: 400, body: { error: { message: "no" } } }]);
+  const result = await runThndrs({ args: ["-p", "x", "--last-message", "answer"], cwd: dir.path, env: model.env });
+  expect(result).toMatchObject({ code: 1, stdout: "" });
+  expect(await dir.read("answer")).toBe("");
+});
