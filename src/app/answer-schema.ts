@@ -24,6 +24,22 @@ function parseObject(text: string, file: string): Record<string, unknown> {
 /** Errors of one answer that the model is told of. Characters. */
 const MOST_SAID = 1200;
 
+const ADDITIONAL = /^(#.*): Property "(.*)" does not match additional properties schema\.$/;
+const FALSE = /^(#.*): False boolean schema\.$/;
+
+/** The validator counts a property whose value is wrong as an additional one: then it is not said that it may not be there. */
+function withoutFollowers(message: string): string {
+  const parts = message.split("; ");
+  const places = parts.filter((part) => !ADDITIONAL.test(part) && !FALSE.test(part)).map((part) => part.split(": ")[0] ?? "");
+  const isWrong = (place: string): boolean => places.some((one) => one === place || one.startsWith(`${place}/`));
+  const kept = parts.filter((part) => {
+    const [, object, name] = ADDITIONAL.exec(part) ?? [];
+    const place = object === undefined ? FALSE.exec(part)?.[1] : `${object}/${name}`;
+    return place === undefined || !isWrong(place);
+  });
+  return kept.join("; ");
+}
+
 /** @throws UserError (exit 2) when the file cannot be read, is not JSON or is not a schema that can be checked. */
 export async function loadAnswerSchema(path: string, shown: string): Promise<AnswerSchema> {
   const text = await readGivenFile(path, `--output-schema ${shown}`);
@@ -50,8 +66,9 @@ export async function loadAnswerSchema(path: string, shown: string): Promise<Ans
     } catch (error) {
       return `it is not JSON (${error instanceof Error ? error.message : String(error)})`;
     }
-    const { valid, errorMessage = "" } = validate(value);
+    const { valid, errorMessage: said = "" } = validate(value);
     if (valid) return undefined;
+    const errorMessage = withoutFollowers(said);
     return errorMessage.length > MOST_SAID ? `${errorMessage.slice(0, MOST_SAID).toWellFormed()}…` : errorMessage;
   };
   return { schema, check };

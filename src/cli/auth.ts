@@ -33,7 +33,12 @@ async function askedKey({ output, env, signal }: CommandContext, name: string): 
 }
 
 async function pipedKey(context: CommandContext, name: string): Promise<Given> {
-  const read = await readStdin({ mode: "require", hasPrompt: false, waitMs: 0, maxBytes: MAX_KEY_BYTES, signal: context.signal });
+  const request = { mode: "require", hasPrompt: false, waitMs: 0, maxBytes: MAX_KEY_BYTES, signal: context.signal } as const;
+  const read = await readStdin(request).catch((error: unknown) => {
+    // What it says is for prompts.
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(`what came on stdin is no key (one line of plain characters): echo "$KEY" | thndrs login ${name}`);
+  });
   const code = signalExit(context.signal);
   if (code !== undefined) return { code };
   const value = (read.text ?? "").trim();
@@ -75,9 +80,12 @@ export async function runLogout(context: CommandContext): Promise<ExitCode> {
   const removed = await credentials.remove(name);
   const { stdout, stderr } = context.output;
   stdout.line(removed ? `the stored key of ${visible(name)} is gone` : `no key of ${visible(name)} was stored`);
+  // Of a damaged file nobody can say what it holds.
+  const problem = await credentials.problem();
+  if (problem !== undefined) stderr.line(`thndrs: warning: ${visible(problem)}`);
   const variable = providers[name]?.apiKeyEnv;
   if (variable && context.env[variable]?.trim()) stderr.line(`thndrs: note: $${variable} is still set`);
-  return EXIT.ok;
+  return problem !== undefined && !removed ? EXIT.failed : EXIT.ok;
 }
 
 type Row = { readonly settings: ProviderSettings; readonly source: string | undefined };

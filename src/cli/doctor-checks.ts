@@ -26,7 +26,8 @@ export type Checked = {
   readonly bun: string;
   readonly platform: string;
   readonly workspace: string;
-  readonly config: { readonly files: Config["files"]; readonly origins: Config["origins"] };
+  /** `problem`: a file cannot be used; what stands here is what is left without any. */
+  readonly config: { readonly files: Config["files"]; readonly origins: Config["origins"]; readonly problem?: string };
   readonly model: string | null;
   readonly credentials: readonly { readonly provider: string; readonly source: string | null }[];
   readonly tools: { readonly rg: EngineCheck; readonly fd: EngineCheck };

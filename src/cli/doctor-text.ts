@@ -18,11 +18,12 @@ function rows(checked: Checked): readonly (readonly [string, string])[] {
   const files = checked.config.files.map((file) => `${file.path} (${file.source}${file.trusted ? "" : ", not trusted"})`);
   const keys = checked.credentials.map((entry) => `${entry.provider}: ${entry.source}`);
   const set = Object.entries(checked.config.origins).map(([key, origin]) => `${key} (${origin})`);
+  const unusable = checked.config.problem === undefined ? undefined : "cannot be used (see below)";
   return [
     ["thndrs", `${checked.version} (${checked.commit}), bun ${checked.bun}, ${checked.platform}`],
     ["workspace", checked.workspace],
-    ["config", files.length > 0 ? files.join(", ") : "no file"],
-    ["settings", set.length > 0 ? set.join(", ") : "all defaults"],
+    ["config", unusable ?? (files.length > 0 ? files.join(", ") : "no file")],
+    ["settings", unusable ?? (set.length > 0 ? set.join(", ") : "all defaults")],
     ["model", checked.model ?? "none"],
     ["keys", keys.length > 0 ? keys.join(", ") : "none"],
     ["search", `${engine("rg", checked.tools.rg)}, ${engine("fd", checked.tools.fd)}`],

@@ -61,7 +61,7 @@ async function examine(context: CommandContext): Promise<Checked> {
   return {
     ...describeBuild(),
     workspace: root,
-    config: { files: config.files, origins: config.origins },
+    config: { files: config.files, origins: config.origins, ...(problem === undefined ? {} : { problem }) },
     model: model.name,
     credentials: credentials.filter((entry) => entry.source !== null),
     tools: engines.tools,

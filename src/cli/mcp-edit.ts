@@ -44,6 +44,15 @@ function declared(file: ConfigFile, text: string): ReadonlyMap<string, string> {
   return new Map(parseConfigFile(file.path, text, file.home).map(({ path, value }) => [path.join("\0"), JSON.stringify(value)]));
 }
 
+/** The same of a text that was made of one that is right: what is wrong with it is none of the user's doing. */
+function declaredNow(file: ConfigFile, text: string, problem: string): ReadonlyMap<string, string> {
+  try {
+    return declared(file, text);
+  } catch {
+    throw new UserError(problem);
+  }
+}
+
 const prefixOf = (name: string): string => `mcp\0servers\0${name}\0`;
 
 function isOf(key: string, name: string): boolean {
@@ -86,8 +95,9 @@ export async function addServer(context: CommandContext, name: string): Promise<
       throw new UserError(`${file.path} has an MCP server "${name}" already; remove it first: thndrs mcp remove ${name}`);
     }
     const gap = old === "" ? "" : old.endsWith("\n") ? "\n" : "\n\n";
-    const text = `${old}${gap}${table}`;
-    declared(file, text);
+    const added = gap + table;
+    const text = old + (old.includes("\r\n") ? added.replaceAll("\n", "\r\n") : added);
+    declaredNow(file, text, `${file.path}: [mcp.servers.${name}] cannot be added safely; add it yourself:\n${table.trimEnd()}`);
     return text;
   });
   const { stdout } = context.output;
@@ -127,11 +137,12 @@ export async function removeServer(context: CommandContext, name: string): Promi
   await edit(context, file, (old) => {
     const before = declared(file, old);
     if (![...before.keys()].some((key) => isOf(key, name))) throw new UserError(`${file.path} has no MCP server "${name}"`);
-    const text = withoutTables(old, name).replace(/\n{3,}$/, "\n");
-    const after = declared(file, text);
+    const text = withoutTables(old, name).replace(/(?:\r?\n){3,}$/, old.includes("\r\n") ? "\r\n" : "\n");
+    const problem = `${file.path}: [mcp.servers.${name}] cannot be taken out safely; remove it yourself`;
+    const after = declaredNow(file, text, problem);
     const wanted = [...before].filter(([key]) => !isOf(key, name));
     const same = after.size === wanted.length && wanted.every(([key, value]) => after.get(key) === value);
-    if (!same) throw new UserError(`${file.path}: [mcp.servers.${name}] cannot be taken out safely; remove it yourself`);
+    if (!same) throw new UserError(problem);
     return text;
   });
   const credentials = createCredentials({ env: context.env, configHome: findHomes(context.env, context.cwd).config });

@@ -3,7 +3,7 @@
  * Refuses: changing anything (trust is `thndrs trust`).
  */
 import { relative } from "node:path";
-import { openSkills, rootsOf, type SkillPlace } from "../app/skills.ts";
+import { demandSkillDirs, openSkills, rootsOf, type SkillPlace } from "../app/skills.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { loadConfig } from "../config/load.ts";
@@ -106,6 +106,7 @@ export async function runSkills(context: CommandContext): Promise<ExitCode> {
   if (rest.length > 0 || (verb !== "list" && verb !== "doctor")) {
     throw new UserError(`unknown words "${words.join(" ")}": thndrs skills list|doctor`);
   }
+  demandSkillDirs(cwd, flags.skillDir ?? []);
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
   const place = { loaded, root, cwd, given: flags.skillDir ?? [], trustAll: flags.trustProject === true };

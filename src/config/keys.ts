@@ -18,7 +18,8 @@ export type KeyType =
   | { readonly kind: "duration"; readonly min: number }
   /** 0.92, 92 or "92%"; kept as 0–1. */
   | { readonly kind: "fraction" }
-  | { readonly kind: "texts" }
+  /** `empty`: each of them may be "". */
+  | { readonly kind: "texts"; readonly empty?: true }
   /** Relative to the declaring file; kept absolute. */
   | { readonly kind: "path" }
   | { readonly kind: "paths" }
@@ -46,6 +47,7 @@ const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
 const text: KeyType = { kind: "text" };
 const map: KeyType = { kind: "map" };
 const texts: KeyType = { kind: "texts" };
+const args: KeyType = { kind: "texts", empty: true };
 const seconds = (min: number): KeyType => ({ kind: "duration", min });
 const count = (min: number): KeyType => ({ kind: "integer", min });
 const choice = (...of: readonly string[]): KeyType => ({ kind: "choice", of });
@@ -113,7 +115,7 @@ export const keys = once((): readonly KeySpec[] => [
   key("models.*.price", { kind: "price" }, "trusted", "US dollars per million tokens: input, output, cache_read, cache_write"),
   key("mcp.start_timeout", seconds(0), "trusted", "how long the first request waits for servers", "5s"),
   key("mcp.servers.*.command", text, "trusted", "program of a stdio server"),
-  key("mcp.servers.*.args", texts, "trusted", "its arguments"),
+  key("mcp.servers.*.args", args, "trusted", "its arguments"),
   key("mcp.servers.*.env", map, "trusted", "its variables; $NAME in braces takes a variable"),
   key("mcp.servers.*.cwd", { kind: "path" }, "trusted", "its working directory"),
   key("mcp.servers.*.url", { kind: "url" }, "trusted", "address of an HTTP server"),
@@ -129,7 +131,7 @@ export const keys = once((): readonly KeySpec[] => [
     "reject",
   ),
   key("acp.agents.*.command", text, "trusted", "program of an external agent (--model acp:NAME)"),
-  key("acp.agents.*.args", texts, "trusted", "its arguments"),
+  key("acp.agents.*.args", args, "trusted", "its arguments"),
   key("acp.agents.*.env", map, "trusted", "its variables; $NAME in braces takes a variable"),
   key("acp.agents.*.timeout_secs", seconds(1), "trusted", "time for its answers to thndrs' own questions", "1m"),
 ]);

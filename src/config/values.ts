@@ -20,8 +20,10 @@ const bad = (expected: string): ReadValue => ({ ok: false, expected });
 /** Longer lists are no settings; some items cost a system call each. */
 const MAX_LIST = 1000;
 
-function isTexts(raw: unknown): raw is string[] {
-  return Array.isArray(raw) && raw.length <= MAX_LIST && raw.every((item) => typeof item === "string" && item !== "");
+function isTexts(raw: unknown, mayBeEmpty = false): raw is string[] {
+  return (
+    Array.isArray(raw) && raw.length <= MAX_LIST && raw.every((item) => typeof item === "string" && (mayBeEmpty || item !== ""))
+  );
 }
 
 function isTable(raw: unknown): raw is Record<string, unknown> {
@@ -121,7 +123,7 @@ export function readValue(type: KeyType, raw: unknown, place: Place): ReadValue 
     case "fraction":
       return readFraction(raw);
     case "texts":
-      return isTexts(raw) ? good([...raw]) : bad(`a list of text, such as ["one", "two"], of at most ${MAX_LIST}`);
+      return isTexts(raw, type.empty) ? good([...raw]) : bad(`a list of text, such as ["one", "two"], of at most ${MAX_LIST}`);
     case "path":
       return typeof raw === "string" && raw !== "" && !raw.includes("\0") ? good(toPath(raw, place)) : bad("a path");
     case "paths":
