@@ -154,6 +154,20 @@ function wordsOf({ message, data }: RequestError): string {
   return details === "" || message.includes(details) ? message : `${message}: ${cutChars(details, DETAIL_CHARS)}`;
 }
 
+/** What the program goes on with, of answers that it goes on with something of; an agent may answer anything. */
+const NEEDED: Readonly<Record<string, { readonly field: string; readonly type: "string" | "number" }>> = {
+  initialize: { field: "protocolVersion", type: "number" },
+  "session/new": { field: "sessionId", type: "string" },
+  "session/prompt": { field: "stopReason", type: "string" },
+};
+
+/** What an answer lacks, as the end of a sentence about the agent. */
+function missing(method: string, value: unknown): string | undefined {
+  const needed = NEEDED[method];
+  if (needed === undefined || typeof field(value, needed.field) === needed.type) return undefined;
+  return `answered ${method} without a ${needed.field}`;
+}
+
 function linkOf(child: Child, command: AgentCommand, info: InitializeResponse): AgentLink {
   const { connection, process } = child;
   return {
@@ -161,7 +175,10 @@ function linkOf(child: Child, command: AgentCommand, info: InitializeResponse): 
     alive: () => !child.isGone(),
     async ask(method, params, options = {}) {
       const request = connection.agent.request(method, params).then(
-        (value) => ({ ok: true, value }) as const,
+        (value): Answer<typeof value> => {
+          const lacking = missing(method, value);
+          return lacking === undefined ? { ok: true, value } : { ok: false, reason: "refused", message: lacking };
+        },
         async (error: unknown): Promise<Answer<never>> => {
           if (error instanceof RequestError && !child.isGone()) {
             return { ok: false, reason: "refused", message: wordsOf(error), code: error.code };

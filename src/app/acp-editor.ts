@@ -104,10 +104,10 @@ export class EditorLink {
       { cancellationSignal: signal, stopWaitingOnCancel: true },
     );
     const answer = await bounded(
-      request.then(
-        ({ outcome }) => (outcome.outcome === "selected" ? outcome.optionId : "cancelled"),
-        () => "failed" as const,
-      ),
+      request
+        .then(({ outcome }) => (outcome.outcome === "selected" ? outcome.optionId : "cancelled"))
+        // Also an answer of another shape.
+        .catch(() => "failed" as const),
       { signal },
     );
     if (answer === "always") this.#granted.add(key);
@@ -135,10 +135,11 @@ export class EditorLink {
 
   async #readText(path: string, signal: AbortSignal): Promise<string | undefined> {
     const { client, sessionId } = this.#parts;
-    const request = client.request("fs/read_text_file", { sessionId, path }).then(
-      ({ content }) => ({ content }),
-      () => undefined,
-    );
+    const request = client
+      .request("fs/read_text_file", { sessionId, path })
+      .then(({ content }) => (typeof content === "string" ? { content } : undefined))
+      // Also an answer of another shape.
+      .catch(() => undefined);
     const answer = await bounded(request, { ms: READ_MS, signal });
     return typeof answer === "object" ? answer.content : undefined;
   }

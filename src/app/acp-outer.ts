@@ -131,7 +131,8 @@ export class OuterAgent {
     const made = await link.ask("session/new", place, { signal });
     if (made.ok) return made.value.sessionId;
     if (made.reason === "refused" && made.code === AUTH_REQUIRED) {
-      const ways = (link.info.authMethods ?? []).map((method) => method.name).join(", ");
+      const methods = Array.isArray(link.info.authMethods) ? link.info.authMethods : [];
+      const ways = methods.map((method) => method.name).join(", ");
       const message = this.says(`wants you to log in first${ways === "" ? "" : ` (${ways})`}: ${made.message}`);
       return { class: "auth", message };
     }

@@ -89,7 +89,7 @@ export function inspectAgent(parts: ProbeParts): Promise<Probed<Inspected>> {
         protocolVersion: info.protocolVersion,
         agent: info.agentInfo ? { name: info.agentInfo.name, version: info.agentInfo.version } : undefined,
         capabilities: info.agentCapabilities ?? {},
-        authMethods: (info.authMethods ?? []).map(({ id, name }) => ({ id, name })),
+        authMethods: (Array.isArray(info.authMethods) ? info.authMethods : []).map(({ id, name }) => ({ id, name })),
       },
     }),
   );

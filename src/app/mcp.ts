@@ -75,6 +75,8 @@ class Outside implements OutsideTools {
 
   constructor(options: OutsideOptions) {
     this.#options = options;
+    // Before anything is read: what changes from here on is a change.
+    if (options.watch) this.#seen = fingerprint(options);
     if (this.#isWanted(options.loaded)) this.#booting = this.#boot(options.loaded);
   }
 

@@ -44,12 +44,21 @@ function declared(file: ConfigFile, text: string): ReadonlyMap<string, string> {
   return new Map(parseConfigFile(file.path, text, file.home).map(({ path, value }) => [path.join("\0"), JSON.stringify(value)]));
 }
 
-/** The same of a text that was made of one that is right: what is wrong with it is none of the user's doing. */
-function declaredNow(file: ConfigFile, text: string, problem: string): ReadonlyMap<string, string> {
+/**
+ * The same of a text that was made of one that is right: what is wrong with it is none of the user's doing, unless the `added`
+ * part is wrong by itself.
+ */
+function declaredNow(file: ConfigFile, text: string, problem: string, added = ""): ReadonlyMap<string, string> {
   try {
     return declared(file, text);
-  } catch {
-    throw new UserError(problem);
+  } catch (error) {
+    let reason: unknown = new UserError(problem);
+    try {
+      declared(file, added);
+    } catch {
+      reason = error;
+    }
+    throw reason;
   }
 }
 
@@ -97,7 +106,8 @@ export async function addServer(context: CommandContext, name: string): Promise<
     const gap = old === "" ? "" : old.endsWith("\n") ? "\n" : "\n\n";
     const added = gap + table;
     const text = old + (old.includes("\r\n") ? added.replaceAll("\n", "\r\n") : added);
-    declaredNow(file, text, `${file.path}: [mcp.servers.${name}] cannot be added safely; add it yourself:\n${table.trimEnd()}`);
+    const problem = `${file.path}: [mcp.servers.${name}] cannot be added safely; add it yourself:\n${table.trimEnd()}`;
+    declaredNow(file, text, problem, table);
     return text;
   });
   const { stdout } = context.output;

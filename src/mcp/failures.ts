@@ -71,6 +71,14 @@ function networkReason(error: unknown): string | undefined {
   return undefined;
 }
 
+/** The connection broke; anything else is what was said over it. */
+function isLostPipe(error: unknown): boolean {
+  return (
+    isClosed(error) ||
+    causes(error).some((cause) => cause instanceof Error && "code" in cause && /^E[A-Z]+$/.test(String(cause.code)))
+  );
+}
+
 export type FailureFacts = {
   readonly server: string;
   readonly timeoutMs: number;
@@ -95,7 +103,8 @@ export function sayFailure(error: unknown, facts: FailureFacts): string {
   if (error instanceof StartFailure) return error.message.replace(/\.$/, "");
   // Before the exit: what does not answer in time is ended by us.
   if (isTimeout(error)) return `no answer within ${sayDuration(timeoutMs)}${lastWords(stderr)}`;
-  if (exit !== undefined) return `it ${exit}${lastWords(stderr)}`;
+  // One that answered and was not understood is ended by us, too: what it said counts.
+  if (exit !== undefined && isLostPipe(error)) return `it ${exit}${lastWords(stderr)}`;
   if (isClosed(error)) return `the connection was closed${lastWords(stderr)}`;
   const status = httpStatus(error);
   if (status !== undefined) return `it answers with HTTP ${status}`;

@@ -46,6 +46,13 @@ function texts(value: unknown): Readonly<Record<string, string>> | undefined {
   return Object.fromEntries(entries.map(([name, item]) => [name, String(item)]));
 }
 
+/** What a timer can hold; a number beyond it means "no limit". */
+const MOST_MS = 2 ** 31 - 1;
+
+function timerMs(seconds: number): number {
+  return Math.min(MOST_MS, Math.max(1, Math.round(seconds * 1000)));
+}
+
 /** One server, or what is wrong with it. */
 function readServer(name: string, raw: unknown): FileServer | string {
   if (!isObject(raw)) return "it is not an object";
@@ -72,7 +79,7 @@ function readServer(name: string, raw: unknown): FileServer | string {
       ...(typeof url === "string" && url !== "" && { url }),
       headers,
       enabled: enabled !== false && disabled !== true,
-      timeoutMs: typeof seconds === "number" ? seconds * 1000 : DEFAULT_TIMEOUT_MS,
+      timeoutMs: typeof seconds === "number" ? timerMs(seconds) : DEFAULT_TIMEOUT_MS,
       ...(tools && { tools }),
     },
     sse: type === "sse",
