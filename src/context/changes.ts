@@ -6,7 +6,7 @@
 import { basename, dirname } from "node:path";
 import { lstat } from "../base/async-fs.ts";
 import type { ContextOptions } from "./contract.ts";
-import { describe, type Wanted } from "./deliver.ts";
+import { describe, partsOf, type Wanted } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
 import { type Entry, infoOf, type Ledger, retire } from "./ledger.ts";
@@ -19,6 +19,8 @@ import { mayLead } from "./secret-files.ts";
 
 /** What a comparison found: files to send, and elements that carry no text. */
 export type Changes = { readonly wanted: Wanted[]; readonly notes: Piece[] };
+
+const PARTS_CHANGED = " (a file that it transcludes)";
 
 async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
@@ -83,7 +85,8 @@ export class ChangeFinder {
   }
 
   #compare({ entry, file }: Resolved, cap: number, reason: string): Wanted[] {
-    if (entry.claim?.hash === file.contentHash && entry.state !== "dropped") {
+    const sameText = entry.claim?.hash === file.contentHash;
+    if (sameText && entry.state !== "dropped" && entry.parts === partsOf(file)) {
       entry.stamp = file.stamp;
       if (entry.reason.startsWith("kept")) entry.reason = reason;
       return [];
@@ -94,7 +97,11 @@ export class ChangeFinder {
       return entry.claim ? [{ entry, file, cap, reason: DROPPED }] : [];
     // A blocked or unreadable file is looked at again each turn; it is news only when its content is.
     if (entry.state !== "blocked" || entry.contentHash !== file.contentHash)
-      this.tell(status, entry, entry.state === "dropped" ? ": it was dropped, and its content is new" : "");
+      this.tell(
+        status,
+        entry,
+        entry.state === "dropped" ? ": it was dropped, and its content is new" : sameText ? PARTS_CHANGED : "",
+      );
     return [{ entry, file, cap, reason, status }];
   }
 

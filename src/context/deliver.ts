@@ -16,6 +16,7 @@ import { loadFile } from "./load.ts";
 import type { Places } from "./nested.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
 import { mayLead } from "./secret-files.ts";
+import { partsPrint } from "./transclude.ts";
 
 export type Wanted = {
   readonly entry: Entry;
@@ -41,9 +42,15 @@ type Linking = Pick<Wanted, "entry" | "cap" | "status">;
 /** One delivery: where it happens, the paths it has met, and whether what the conversation holds was compared before it. */
 type Round = { readonly cwd: string; readonly seen: Set<string>; readonly compared?: true };
 
+/** What a template named in `transclude()`, as the ledger keeps it. */
+export function partsOf(file: OnDisk): string {
+  return file.kind === "text" ? partsPrint(file.path, file.text) : "";
+}
+
 export function describe(entry: Entry, file: OnDisk): void {
   entry.stamp = file.stamp;
   entry.contentHash = file.contentHash;
+  entry.parts = partsOf(file);
   entry.byteCount = file.byteCount;
 }
 
@@ -159,9 +166,10 @@ export class Deliverer {
   /** A copy of a nested file whose text is already there (A04: a worktree inside the workspace). */
   #twin(entry: Entry): Entry | undefined {
     if (entry.origin !== "nested") return undefined;
-    return this.#ledger
-      .claimed()
-      .find((other) => other !== entry && other.state === "visible" && other.claim?.hash === entry.contentHash);
+    const { contentHash, parts } = entry;
+    // A template takes in the files of its own directory.
+    const isSame = (other: Entry): boolean => other.claim?.hash === contentHash && other.parts === parts;
+    return this.#ledger.claimed().find((other) => other !== entry && other.state === "visible" && isSame(other));
   }
 
   async #links(from: Linking, links: readonly Linked[], round: Round, depth: number): Promise<Item[]> {

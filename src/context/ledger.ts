@@ -20,6 +20,8 @@ export type Entry = {
   confine: string;
   stamp: Stamp | undefined;
   contentHash: string;
+  /** What a template named in `transclude()` when it was last looked at: paths and hashes as one text; "" for any other file. */
+  parts: string;
   byteCount: number;
   truncated: boolean;
   state: SourceState;
@@ -43,6 +45,7 @@ export type NewEntry = Pick<Entry, "path" | "place" | "scope" | "origin" | "conf
 const NO_CLAIM = {
   stamp: undefined,
   contentHash: "",
+  parts: "",
   byteCount: 0,
   truncated: false,
   state: "candidate",

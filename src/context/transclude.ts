@@ -72,6 +72,13 @@ export function namedParts(caller: string, text: string): readonly Transcluded[]
   return [...parts.values()];
 }
 
+/** The same as one text, which is another one when any of them has changed, gone or come. */
+export function partsPrint(caller: string, text: string): string {
+  return namedParts(caller, text)
+    .map(({ path, hash }) => `${path} ${hash}`)
+    .join("\n");
+}
+
 function attempt(caller: string, path: string): Transcluded | undefined {
   try {
     return transclude(caller, path);

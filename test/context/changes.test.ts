@@ -57,6 +57,29 @@ test("C3 C10 a file that joins the chain is delivered with the updated chain, on
   expect(replaced.text).toMatch(/a\/AGENTS\.md".*status="removed"\/>/);
 });
 
+test("C8 C10 what a template transcludes is part of it: changed, missing at first, gone", async () => {
+  const template = "---\nthndrs: true\n---\n{{ transclude('rules.md') }}\n";
+  await using b = await bench({
+    "repo/AGENTS.md": template,
+    "repo/rules.md": "TABS",
+    "repo/p/AGENTS.md": template,
+    "repo/p/x": "",
+  });
+  expect((await b.engine.start()).text).toContain("TABS");
+  await b.engine.turn("p/x");
+  expect((await b.engine.turn("")).text).toBe("");
+  await b.dir.write({ "repo/rules.md": "SPACES", "repo/p/rules.md": "P-RULES" });
+  const changed = await b.engine.turn("");
+  expect(changed.text).toMatch(/status="changed">\nSPACES\n/);
+  expect(changed.text).toMatch(/status="changed">\nP-RULES\n/);
+  expect((await b.engine.turn("")).text).toBe("");
+  rmSync(b.at("rules.md"));
+  expect((await b.engine.turn("")).text).toContain("could not be rendered");
+  expect((await b.engine.turn("")).text).toBe("");
+  await b.dir.write({ "repo/rules.md": "SPACES" });
+  expect((await b.engine.turn("")).text).toMatch(/status="changed">\nSPACES\n/);
+});
+
 test("C10 a file that appears in a directory tools have touched is delivered at the next turn", async () => {
   await using b = await bench({ "repo/p/x.ts": "" });
   await b.engine.start();
