@@ -4,18 +4,23 @@
  */
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
+import { createPolicy } from "../agent/policy.ts";
+import { openSkills } from "../app/skills.ts";
+import { missingTools } from "../app/tool-settings.ts";
+import { createToolbox } from "../app/toolbox.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
-import { loadConfig } from "../config/load.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { allow, allowListPath } from "../context/allow.ts";
 import { type ContextEngine, type Delivery, openContext, type TemplateFacts } from "../context/engine.ts";
 import { loadFile } from "../context/load.ts";
 import { scanText } from "../context/scan.ts";
 import { namedParts } from "../context/transclude.ts";
+import { modelInfo } from "../provider/models.ts";
 import type { Diagnostic, SourceInfo } from "../types/event.ts";
 import { sanitize, visible } from "../ui/sanitize.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, environmentOf } from "./command.ts";
 import { recoverFromSession, showSessionContext } from "./context-session.ts";
 
 type Report = {
@@ -29,19 +34,34 @@ type Report = {
   readonly diagnostics: readonly Diagnostic[];
 };
 
-/** No model is asked, so a template sees a run without tools, servers or skills. */
-function factsFor(model: string | undefined): TemplateFacts {
-  const [provider = "", ...name] = (model ?? "").split("/");
+/**
+ * What a template is told in a run of this model, with these flags. No server is started: its tools are not among the tools, and
+ * servers of a `.mcp.json` are not known.
+ */
+async function factsFor(context: CommandContext, loaded: LoadedConfig, root: string): Promise<TemplateFacts> {
+  const { env, flags, cwd } = context;
+  const { config } = loaded;
+  const [provider = "", ...rest] = (config.model ?? "").split("/");
+  const name = rest.join("/");
+  const policy = createPolicy(config.authority, flags.allowTool ?? [], flags.denyTool ?? []);
+  const missing = missingTools(loaded, environmentOf(env));
+  const tools = createToolbox(
+    () => policy,
+    () => [],
+    missing.names,
+  );
+  const skills = await openSkills({ loaded, root, cwd, given: [], trustAll: flags.trustProject === true });
+  const servers = Object.values(config.mcp.servers).filter((server) => server.enabled && config.authority !== "read-only");
   return {
-    model_name: name.join("/"),
+    model_name: name,
     model_id: provider,
     session_id: "",
     current_date: new Date().toISOString().slice(0, 10),
     is_non_interactive: true,
-    supports_vision: false,
-    available_tools: [],
-    available_mcp_servers: [],
-    available_skills: [],
+    supports_vision: modelInfo(provider, name, config.models).vision ?? false,
+    available_tools: tools.specs().map((spec) => spec.name),
+    available_mcp_servers: servers.map((server) => server.name),
+    available_skills: skills.available().map((skill) => skill.name),
   };
 }
 
@@ -52,13 +72,14 @@ async function survey(context: CommandContext, paths: readonly string[]): Promis
   const loaded = await loadConfig({ env: context.env, flags: context.flags, cwd, workspaceRoot: root });
   const diagnostics: Diagnostic[] = [...loaded.diagnostics];
   const { config, homes } = loaded;
+  const facts = await factsFor(context, loaded, root);
   const engine = openContext({
     root,
     cwd,
     ...(homes.config !== undefined && { configHome: homes.config }),
     ...(homes.user !== undefined && { home: homes.user }),
     settings: config.context,
-    facts: () => factsFor(config.model),
+    facts: () => facts,
     diagnose: (diagnostic) => diagnostics.push(diagnostic),
   });
   const stop = () => engine.close();
