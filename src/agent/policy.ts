@@ -84,6 +84,16 @@ function aliasesOf({ argv }: Readonly<Record<string, unknown>>): string[] {
   return program.includes("/") ? [[program.slice(program.lastIndexOf("/") + 1), ...rest].join(" ")] : [];
 }
 
+const MOST_STRINGS = 10_000;
+
+/** What a server's tool is given may stand anywhere in its input. */
+function stringsIn(value: unknown, found: string[] = []): string[] {
+  if (found.length >= MOST_STRINGS) return found;
+  if (typeof value === "string") found.push(value);
+  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) stringsIn(inner, found);
+  return found;
+}
+
 /** A pattern that forbids matches what it meets anywhere; one that allows must cover everything, at every place it leads to. */
 function forbids(pattern: ToolPattern, call: Call): boolean {
   const { argument } = pattern;
@@ -116,7 +126,8 @@ export function createPolicy(
     },
     refuses(name, input) {
       if (denied.length === 0 && allowed.length === 0) return undefined;
-      const call = { name, subjects: subjects(input, places), aliases: aliasesOf(input) };
+      const aliases = name.startsWith("mcp__") ? stringsIn(input) : aliasesOf(input);
+      const call = { name, subjects: subjects(input, places), aliases };
       const against = denied.find((pattern) => forbids(pattern, call));
       if (against) return `Not allowed here: this call matches --deny-tool ${against.source}.`;
       if (allowed.length === 0 || allowed.some((pattern) => allows(pattern, call))) return undefined;

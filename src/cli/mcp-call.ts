@@ -1,4 +1,5 @@
 /** `thndrs mcp test NAME` and `mcp call NAME TOOL --args JSON`: one server by hand, without a model. Refuses: guessing a tool. */
+import { createPolicy, type ToolPolicy } from "../agent/policy.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { sayDuration } from "../base/text.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
@@ -50,7 +51,14 @@ function parseArguments(text: string | undefined): Readonly<Record<string, unkno
   throw new UserError(`--args must be a JSON object, for example '{"path": "."}'`);
 }
 
-type Call = { readonly server: string; readonly tool: string; readonly input: Readonly<Record<string, unknown>> };
+type Call = {
+  readonly server: string;
+  readonly tool: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** What a model could not do here is not done by hand either. */
+  readonly policy: ToolPolicy;
+  readonly authority: string;
+};
 
 async function call(context: CommandContext, running: RunningServers, wanted: Call): Promise<ExitCode> {
   const { servers, hide } = running;
@@ -64,6 +72,14 @@ async function call(context: CommandContext, running: RunningServers, wanted: Ca
     const near = nearestWord(tool, names);
     throw new UserError(`${server} has no tool "${tool}"${near ? `; did you mean "${near}"?` : `; it has: ${names.join(", ")}`}`);
   }
+  const { policy, authority } = wanted;
+  const name = entry.spec.name;
+  const refused = policy.offers(entry)
+    ? policy.refuses(name, input)
+    : authority === "read-only"
+      ? `authority is read-only: no tool of an MCP server exists`
+      : `${name} is denied, or not among the tools that are allowed`;
+  if (refused !== undefined) throw new UserError(refused, EXIT.policy);
   const result = await entry.call(input, context.signal);
   const text = hide(result.text);
   const { stdout, stderr } = context.output;
@@ -81,5 +97,8 @@ export async function callTool(context: CommandContext, words: readonly string[]
   const input = parseArguments(context.flags.args);
   const place = await openMcpPlace(context);
   const server = findServer(place, name);
-  return withServers(context, place, [server], (running) => call(context, running, { server: name, tool, input }));
+  const { authority } = place.loaded.config;
+  const policy = createPolicy(authority, context.flags.allowTool ?? [], context.flags.denyTool ?? []);
+  const wanted = { server: name, tool, input, policy, authority };
+  return withServers(context, place, [server], (running) => call(context, running, wanted));
 }

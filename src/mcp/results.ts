@@ -96,7 +96,7 @@ export function toolResult(result: unknown): ToolResult {
   }
   if (text === "" && "toolResult" in result) text = write(result.toolResult) ?? "";
   const capped = cap(text);
-  const { truncated } = capped;
+  const truncated = capped.truncated || (Array.isArray(result.content) && result.content.length > MAX_ITEMS);
   if (result.isError === true)
     return failed(capped.text === "" ? "The tool failed without a message." : capped.text, { truncated });
   return succeeded(capped.text === "" ? "(no output)" : capped.text, { truncated });

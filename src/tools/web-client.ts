@@ -80,7 +80,8 @@ function connect(hop: Hop, address: string): Promise<IncomingMessage> {
     headers: {
       "user-agent": AGENT,
       accept: ACCEPT,
-      "accept-encoding": "gzip, deflate, br",
+      // Of `deflate` there are two kinds, told apart by nothing.
+      "accept-encoding": "gzip, br",
       ...request.headers,
       ...(request.body !== undefined && { "content-length": String(Buffer.byteLength(request.body)) }),
     },

@@ -99,3 +99,25 @@ test.each([["null"], ["{}"], ['{"outcome":null}'], ['"x"']])(
     expect(JSON.stringify(model.server.requests[1]?.body.messages)).toContain("The question was not answered");
   },
 );
+
+test("a tool called by hand is held to what a model would be", async () => {
+  const tools = { ...SERVER, "tools/call": { result: { content: [{ type: "text", text: "done" }] } } };
+  await using dir = await tempDir({
+    "s.js": answering(tools),
+    "home/config.toml": `[mcp.servers.s]\ncommand = ${run}\nargs = ["s.js"]\n`,
+  });
+  const call = (...flags: string[]) =>
+    runThndrs({
+      args: ["mcp", "call", "s", "echo", "--args", '{"path":"docs/a","files":["x/secret"]}', ...flags],
+      cwd: dir.path,
+      env: { THNDRS_HOME: dir.at("home") },
+    });
+  expect(await call()).toMatchObject({ code: 0, stdout: "done\n" });
+  for (const flags of [
+    ["--authority", "read-only"],
+    ["--deny-tool", "mcp__*"],
+    ["--deny-tool", "mcp__s__echo(*secret*)"],
+    ["--allow-tool", "read_url"],
+  ])
+    expect([flags, (await call(...flags)).code]).toEqual([flags, 3]);
+});
