@@ -27,6 +27,8 @@ function listenToSignals(processes: ProcessOwner, controller: AbortController): 
   for (const signal of SIGNALS) {
     // `nohup thndrs -p …` is to outlive its terminal. At a terminal nobody asks for that.
     if (signal === "SIGHUP" && !isTerminal(0) && ignoresSignal(signal)) continue;
+    // A script's background job is not meant by what is typed at its terminal; an interrupt from elsewhere is heeded all the same.
+    if (signal === "SIGQUIT" && ignoresSignal(signal)) continue;
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
       endNow(processes, signal);

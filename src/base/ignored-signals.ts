@@ -1,7 +1,7 @@
 /** Which signals whoever started us wanted ignored (`nohup`). Linux tells; elsewhere none. Refuses: changing any. */
 import { readSmallFile } from "./small-file.ts";
 
-const NUMBERS = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const;
+const NUMBERS = { SIGHUP: 1, SIGQUIT: 3 } as const;
 
 /** To be asked before a listener is added: a listener ends the ignoring. */
 export function ignoresSignal(name: keyof typeof NUMBERS): boolean {

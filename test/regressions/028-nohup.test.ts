@@ -6,16 +6,18 @@ import { startThndrs } from "../support/run.ts";
 
 const linux = process.platform === "linux";
 
-test.if(linux)("an ignored SIGHUP stays ignored; one that is not ends the run", async () => {
-  for (const [start, code] of [
-    ["trap '' HUP;", 0],
-    ["", 129],
+test.if(linux)("an ignored SIGHUP or SIGQUIT stays ignored; one that is not ends the run", async () => {
+  for (const [signal, start, code] of [
+    ["SIGHUP", "trap '' HUP;", 0],
+    ["SIGHUP", "", 129],
+    ["SIGQUIT", "trap '' QUIT;", 0],
+    ["SIGQUIT", "", 131],
   ] as const) {
     await using model = await startModel([{ text: ["x", "y"], hold: { gate: "answer", at: 1 } }]);
     const script = `${start} exec "$0" -p hi`;
     await using running = await startThndrs({ command: ["/bin/sh", "-c", script, binary], env: model.env });
     await model.server.request(1);
-    running.signal("SIGHUP");
+    running.signal(signal);
     if (code === 0) model.server.release("answer");
     expect((await running.exited).code).toBe(code);
   }
