@@ -34,6 +34,8 @@ function addToken(token: string, inBackticks: boolean, paths: Set<string>): void
   const named = plain.startsWith("@") ? plain.slice(1) : plain;
   if (named === "" || isAddress(plain)) return;
   if (inBackticks || plain.startsWith("@") || named.includes("/")) paths.add(named);
+  // A directory may be called that: `@scope/package`.
+  if (plain.startsWith("@") && named.includes("/")) paths.add(plain);
   // "[text](path)", "path,path", writing without spaces between words and paths.
   if (!named.includes("/")) return;
   for (const run of named.matchAll(PATH_RUN)) {

@@ -220,13 +220,18 @@ async function listTools(client: Client, timeoutMs: number, signal: AbortSignal)
     const { tools: found, nextCursor } = isObject(result) ? result : { tools: undefined, nextCursor: undefined };
     let unnamed = 0;
     let over = 0;
+    let doubled = 0;
+    const named = new Set<string>();
     for (const tool of Array.isArray(found) ? found : []) {
       if (!isObject(tool) || typeof tool.name !== "string" || tool.name === "") unnamed += 1;
-      else if (tools.has(tool.name)) continue;
+      // A page that comes again is told below.
+      else if (tools.has(tool.name)) doubled += named.has(tool.name) ? 1 : 0;
       else if (tools.size >= MAX_TOOLS) over += 1;
       else tools.set(tool.name, { ...tool, name: tool.name });
+      if (isObject(tool) && typeof tool.name === "string") named.add(tool.name);
     }
     if (unnamed > 0) notes.push(`${unnamed} tools without a name are left out`);
+    if (doubled > 0) notes.push(`${doubled} tools with a name that another has are left out`);
     if (over > 0) notes.push(`${over} tools beyond ${MAX_TOOLS} are left out`);
     if (typeof nextCursor !== "string") break;
     if (seen.has(nextCursor)) {

@@ -249,3 +249,9 @@ test("A04 a linked worktree inside is not indexed and its copies are not sent tw
   expect(paths(b, await inside.start())).toEqual(["repo/trees/x/AGENTS.md"]);
   mkdirSync(b.at("late"));
 });
+
+test("C4 a directory whose name begins with an at sign is met by its mention", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT", "repo/@scope/AGENTS.md": "SCOPED", "repo/@scope/x.ts": "" });
+  await b.engine.start();
+  expect((await b.engine.turn("look at @scope/x.ts")).text).toContain("SCOPED");
+});

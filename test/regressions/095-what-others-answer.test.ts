@@ -121,3 +121,13 @@ test("a tool called by hand is held to what a model would be", async () => {
   ])
     expect([flags, (await call(...flags)).code]).toEqual([flags, 3]);
 });
+
+test("a server's second tool of one name is not dropped without a word", async () => {
+  const twice = { result: { tools: [SERVER["tools/list"].result.tools[0], SERVER["tools/list"].result.tools[0]] } };
+  await using dir = await tempDir({
+    "s.js": answering({ ...SERVER, "tools/list": twice }),
+    "home/config.toml": `[mcp.servers.s]\ncommand = ${run}\nargs = ["s.js"]\n`,
+  });
+  const result = await runThndrs({ args: ["mcp", "test", "s"], cwd: dir.path, env: { THNDRS_HOME: dir.at("home") } });
+  expect(result.stdout).toContain("1 tools with a name that another has are left out");
+});
