@@ -6,7 +6,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { commit, version } from "./app/version.ts";
-import { ignoresSignal } from "./base/ignored-signals.ts";
+import { ignoredSignals } from "./base/ignored-signals.ts";
 import type { ProcessOwner } from "./base/process.ts";
 import { EXIT, type ExitCode, UserError } from "./base/user-error.ts";
 import { type Parsed, parseArgs } from "./cli/args.ts";
@@ -24,11 +24,12 @@ const BUG_GRACE_MS = 5000;
 function listenToSignals(processes: ProcessOwner, controller: AbortController): void {
   // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
   process.on("SIGCHLD", () => {});
+  const ignored = ignoredSignals();
   for (const signal of SIGNALS) {
     // `nohup thndrs -p …` is to outlive its terminal. At a terminal nobody asks for that.
-    if (signal === "SIGHUP" && !isTerminal(0) && ignoresSignal(signal)) continue;
+    if (signal === "SIGHUP" && ignored.has(signal) && !isTerminal(0)) continue;
     // A script's background job is not meant by what is typed at its terminal; an interrupt from elsewhere is heeded all the same.
-    if (signal === "SIGQUIT" && ignoresSignal(signal)) continue;
+    if (signal === "SIGQUIT" && ignored.has(signal)) continue;
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
       endNow(processes, signal);

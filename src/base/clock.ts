@@ -9,7 +9,7 @@ export type Clock = {
 };
 
 /** The longest delay a timer takes (2^31 - 1 ms); longer ones would fire at once. */
-const LONGEST_TIMER = 2_147_483_647;
+export const LONGEST_TIMER = 2_147_483_647;
 
 /** Whole milliseconds until a moment of `performance.now()`, at least one: what is left for a second try. */
 export function msUntil(deadline: number): number {

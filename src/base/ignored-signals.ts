@@ -3,13 +3,13 @@ import { readSmallFile } from "./small-file.ts";
 
 const NUMBERS = { SIGHUP: 1, SIGQUIT: 3 } as const;
 
-/** To be asked before a listener is added: a listener ends the ignoring. */
-export function ignoresSignal(name: keyof typeof NUMBERS): boolean {
-  if (process.platform !== "linux") return false;
+/** All of them, read once. To be asked before a listener is added: a listener ends the ignoring. */
+export function ignoredSignals(): ReadonlySet<string> {
+  if (process.platform !== "linux") return new Set();
   try {
-    const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readSmallFile("/proc/self/status"))?.[1];
-    return mask !== undefined && (BigInt(`0x${mask}`) & (1n << BigInt(NUMBERS[name] - 1))) !== 0n;
+    const mask = BigInt(`0x${/^SigIgn:\s*([0-9a-f]+)$/m.exec(readSmallFile("/proc/self/status"))?.[1] ?? "0"}`);
+    return new Set(Object.entries(NUMBERS).flatMap(([name, number]) => ((mask >> BigInt(number - 1)) & 1n ? [name] : [])));
   } catch {
-    return false;
+    return new Set();
   }
 }

@@ -4,10 +4,8 @@
  */
 import { realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { createPolicy } from "../agent/policy.ts";
 import { openSkills } from "../app/skills.ts";
-import { missingTools } from "../app/tool-settings.ts";
-import { createToolbox } from "../app/toolbox.ts";
+import { today } from "../app/today.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
@@ -20,8 +18,9 @@ import { namedParts } from "../context/transclude.ts";
 import { modelInfo } from "../provider/models.ts";
 import type { Diagnostic, SourceInfo } from "../types/event.ts";
 import { sanitize, visible } from "../ui/sanitize.ts";
-import { type CommandContext, environmentOf } from "./command.ts";
+import type { CommandContext } from "./command.ts";
 import { recoverFromSession, showSessionContext } from "./context-session.ts";
+import { offeredTools } from "./tools.ts";
 
 type Report = {
   readonly root: string;
@@ -39,27 +38,20 @@ type Report = {
  * servers of a `.mcp.json` are not known.
  */
 async function factsFor(context: CommandContext, loaded: LoadedConfig, root: string): Promise<TemplateFacts> {
-  const { env, flags, cwd } = context;
+  const { flags, cwd } = context;
   const { config } = loaded;
   const [provider = "", ...rest] = (config.model ?? "").split("/");
   const name = rest.join("/");
-  const policy = createPolicy(config.authority, flags.allowTool ?? [], flags.denyTool ?? []);
-  const missing = missingTools(loaded, environmentOf(env));
-  const tools = createToolbox(
-    () => policy,
-    () => [],
-    missing.names,
-  );
   const skills = await openSkills({ loaded, root, cwd, given: [], trustAll: flags.trustProject === true });
   const servers = Object.values(config.mcp.servers).filter((server) => server.enabled && config.authority !== "read-only");
   return {
     model_name: name,
     model_id: provider,
     session_id: "",
-    current_date: new Date().toISOString().slice(0, 10),
+    current_date: today(),
     is_non_interactive: true,
     supports_vision: modelInfo(provider, name, config.models).vision ?? false,
-    available_tools: tools.specs().map((spec) => spec.name),
+    available_tools: offeredTools(context, loaded).specs.map((spec) => spec.name),
     available_mcp_servers: servers.map((server) => server.name),
     available_skills: skills.available().map((skill) => skill.name),
   };

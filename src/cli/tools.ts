@@ -7,7 +7,7 @@ import { missingTools } from "../app/tool-settings.ts";
 import { createToolbox, demandTools } from "../app/toolbox.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
-import { loadConfig } from "../config/load.ts";
+import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { effectOf } from "../tools/registry.ts";
 import type { ToolSpec } from "../types/message.ts";
 import { visible } from "../ui/sanitize.ts";
@@ -18,7 +18,9 @@ import { firstSentence } from "./table.ts";
 export async function runTools(context: CommandContext): Promise<ExitCode> {
   if (context.words.length > 0) throw new UserError("thndrs tools takes no words");
   const { stdout, stderr } = context.output;
-  const { specs, notes } = await offered(context);
+  const { env, flags, cwd } = context;
+  const { root } = await openWorkspace(cwd);
+  const { specs, notes } = offeredTools(context, await loadConfig({ env, flags, cwd, workspaceRoot: root }));
   for (const note of notes) stderr.line(`thndrs: warning: ${visible(note)}`);
   if (context.flags.json) stdout.line(JSON.stringify(specs, null, 2));
   else if (stdout.isTerminal) stdout.write(table(specs, stdout.columns));
@@ -27,16 +29,13 @@ export async function runTools(context: CommandContext): Promise<ExitCode> {
   return EXIT.ok;
 }
 
+type Offered = { readonly specs: readonly ToolSpec[]; readonly notes: readonly string[] };
+
 /** What is left of the catalog under this configuration and these flags, and why something is missing. */
-async function offered(
-  context: CommandContext,
-): Promise<{ readonly specs: readonly ToolSpec[]; readonly notes: readonly string[] }> {
-  const { env, flags, cwd } = context;
+export function offeredTools({ env, flags }: CommandContext, loaded: LoadedConfig): Offered {
   const { allowTool = [], denyTool = [] } = flags;
   demandTools("--allow-tool", allowTool);
   demandTools("--deny-tool", denyTool);
-  const { root } = await openWorkspace(cwd);
-  const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
   const missing = missingTools(loaded, environmentOf(env));
   const policy = createPolicy(loaded.config.authority, allowTool, denyTool);
   const toolbox = createToolbox(

@@ -2,6 +2,7 @@
  * The standard `.mcp.json`: `{"mcpServers": {"NAME": {"command", "args", "env", "cwd"} | {"url", "headers"}}}`. Parsed by hand
  * because zod is slow to load and this runs before the first request. Refuses: trust, expanding variables.
  */
+import { LONGEST_TIMER } from "../base/clock.ts";
 import { isObject } from "../base/json.ts";
 import type { McpServerSettings } from "../config/schema.ts";
 import type { Diagnostic } from "../types/event.ts";
@@ -46,11 +47,9 @@ function texts(value: unknown): Readonly<Record<string, string>> | undefined {
   return Object.fromEntries(entries.map(([name, item]) => [name, String(item)]));
 }
 
-/** What a timer can hold; a number beyond it means "no limit". */
-const MOST_MS = 2 ** 31 - 1;
-
+/** A number beyond what a timer can hold means "no limit". */
 function timerMs(seconds: number): number {
-  return Math.min(MOST_MS, Math.max(1, Math.round(seconds * 1000)));
+  return Math.min(LONGEST_TIMER, Math.max(1, Math.round(seconds * 1000)));
 }
 
 /** One server, or what is wrong with it. */

@@ -3,6 +3,7 @@
  * times as long (measured over 10,000 records) and 10 ms to load. Says only yes or "look closer": what it accepts, the schemas
  * accept (a test compares them). Refuses: rejecting.
  */
+import { isObject } from "../base/json.ts";
 import { isEnvelope } from "./envelope.ts";
 import { type Fields, SHAPES, type Shape, type Wanted } from "./record-shapes.ts";
 import { type ReadRecord, type RecordType, SCHEMA_VERSION } from "./records.ts";
@@ -11,10 +12,6 @@ const ENVELOPE: ReadonlySet<string> = new Set(["schema_version", "seq", "time", 
 const NONE: ReadonlySet<string> = new Set([]);
 
 const isText = (value: unknown): value is string => typeof value === "string";
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function fits(value: unknown, wanted: Wanted): boolean {
   switch (wanted) {
