@@ -3,12 +3,21 @@
  * Refuses: looking for files in them.
  */
 
-import { dirname, isAbsolute, join } from "node:path";
-import { lstat, stat } from "../base/async-fs.ts";
+import { isAbsolute, join } from "node:path";
+import { lstat } from "../base/async-fs.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
 import { directoryStamp } from "./load.ts";
 import { mentionedPaths } from "./mention.ts";
-import { absoluteCandidates, governingDirectory, isInside, isSkippedName, scopeOf, segmentsBelow, upTo } from "./places.ts";
+import {
+  absoluteCandidates,
+  governingDirectory,
+  governingDirectoryNow,
+  isInside,
+  isSkippedName,
+  scopeOf,
+  segmentsBelow,
+  upTo,
+} from "./places.ts";
 
 /** A touched directory and five parents. */
 const WALK = 6;
@@ -57,7 +66,7 @@ export class Places {
   async touched(paths: readonly string[]): Promise<{ readonly directory: string; readonly path: string }[]> {
     const due: { directory: string; path: string }[] = [];
     for (const path of paths) {
-      const start = await touchedDirectory(path);
+      const start = isAbsolute(path) ? governingDirectoryNow(path) : undefined;
       if (start === undefined || !isInside(this.#root, start)) continue;
       for (const directory of upTo(this.#root, start).slice(0, WALK)) {
         if (directory === this.#root || this.#visited.has(directory)) continue;
@@ -124,12 +133,4 @@ export class Places {
     if (segments.some((name) => name.startsWith(".") || isSkippedName(name))) return false;
     return !ignored.ignores(segments.join("/"), true);
   }
-}
-
-/** Stat decides what a touched path is; one that does not exist is taken for a file that is gone or still to come. */
-async function touchedDirectory(path: string): Promise<string | undefined> {
-  if (!isAbsolute(path)) return undefined;
-  const info = await stat(path).catch(() => undefined);
-  if (info) return await governingDirectory(path);
-  return await governingDirectory(dirname(path));
 }

@@ -41,7 +41,7 @@ type Scan = {
 async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Promise<Scan> {
   const { handle, version } = file;
   const huge = version.size > MAX_FILE_BYTES;
-  const head = await readUpTo(handle, huge ? CHUNK_BYTES : MAX_FILE_BYTES + 1, huge ? CHUNK_BYTES : version.size);
+  const head = await readUpTo(handle, huge ? CHUNK_BYTES : MAX_FILE_BYTES + 1, version.size);
   const found = {
     window,
     binary: head.subarray(0, SNIFF_BYTES).includes(0),
@@ -57,7 +57,7 @@ async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Pr
   let size = head.length;
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   while (!signal.aborted) {
-    const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, size);
+    const bytesRead = await handle.read(buffer, 0, CHUNK_BYTES, size);
     if (bytesRead === 0) break;
     window.feed(buffer.subarray(0, bytesRead));
     size += bytesRead;
@@ -154,7 +154,7 @@ async function run(asked: Input, context: ToolContext): Promise<ToolResult> {
       touched: touch(target, "read"),
     });
   } finally {
-    await file.handle.close();
+    file.handle.close();
   }
 }
 
