@@ -10,7 +10,7 @@ import type { Loaded } from "./load.ts";
 import { isInside } from "./places.ts";
 import { type Finding, type Scan, scanText } from "./scan.ts";
 import type { ScanKind } from "./scan-rules.ts";
-import { renderTemplate, templateBody } from "./template.ts";
+import { renderTemplate, type Transclude, templateBody } from "./template.ts";
 import { type Part, transclude } from "./transclude.ts";
 
 export type OnDisk = Extract<Loaded, { kind: "text" | "large" }>;
@@ -92,10 +92,10 @@ export class Preparer {
     if (!template) return undefined;
     const { root, facts } = this.#options;
     const parts = new Map<string, Part>();
-    const read = (path: string): string => {
-      const part = transclude(file.path, path);
+    const read: Transclude = (path, caller = file.path) => {
+      const part = transclude(caller, path);
       parts.set(`${part.path}\0${part.hash}`, { path: part.path, hash: part.hash });
-      return part.text;
+      return part;
     };
     const rendered = await renderTemplate({ template, facts: facts(), root, cwd, transclude: read });
     if (rendered.ok) return { text: rendered.text, parts: [...parts.values()] };

@@ -3,7 +3,7 @@
  * because a template is data from a repository and runs in this process. Refuses: loading the engine (it is handed in).
  */
 import type { Environment, Interpreter } from "@huggingface/jinja";
-import type { Rendered, TemplateBody } from "./template.ts";
+import type { Rendered, TemplateBody, Transclude } from "./template.ts";
 
 const MAX_STEPS = 100_000;
 const MAX_MILLISECONDS = 250;
@@ -237,23 +237,27 @@ export function renderBounded(
   jinja: Jinja,
   template: TemplateBody,
   scope: Readonly<Record<string, unknown>>,
-  read: (path: string) => string,
+  read: Transclude,
 ): Rendered {
   // Reading a template cannot be interrupted, so what is read is bounded instead.
   if (template.body.length > MAX_BODY) return { ok: false, message: "it is too large for a template", line: template.offset + 1 };
   const deadline = performance.now() + MAX_MILLISECONDS;
   let depth = 0;
-  const transclude = (path: unknown): string => {
-    if (depth >= MAX_TRANSCLUDE_DEPTH) throw new TemplateProblem("transclude() is nested too deeply");
-    if (performance.now() > deadline) throw new TemplateProblem("it takes too long");
-    depth++;
-    const inner = run(read(String(path)), { jinja, scope: full, deadline });
-    depth--;
-    if ("problem" in inner) throw new TemplateProblem(`in ${String(path)}: ${inner.problem.message}`);
-    return inner.text;
-  };
-  const full: Readonly<Record<string, unknown>> = { ...scope, transclude };
-  const done = run(template.body, { jinja, scope: full, deadline });
+  /** `transclude()` as it is called in one file: paths begin at that file's directory. */
+  const transcludeFrom = (caller?: string) => ({
+    transclude: (path: unknown): string => {
+      if (depth >= MAX_TRANSCLUDE_DEPTH) throw new TemplateProblem("transclude() is nested too deeply");
+      if (performance.now() > deadline) throw new TemplateProblem("it takes too long");
+      const part = read(String(path), caller);
+      depth++;
+      const inner = run(part.text, { jinja, scope: { ...scope, ...transcludeFrom(part.path) }, deadline });
+      depth--;
+      if ("problem" in inner) throw new TemplateProblem(`in ${String(path)}: ${inner.problem.message}`);
+      return inner.text;
+    },
+  });
+  const own: Readonly<Record<string, unknown>> = { ...scope, ...transcludeFrom() };
+  const done = run(template.body, { jinja, scope: own, deadline });
   if ("text" in done) {
     if (done.text.length <= MAX_OUTPUT) return { ok: true, text: done.text };
     return { ok: false, message: "its output is too large", line: template.offset + 1 };
@@ -264,11 +268,7 @@ export function renderBounded(
     return { ok: false, message, line: template.offset + syntaxLine(jinja, template.body) };
   // Only now, on the way to a message, is the body run again with line marks.
   const marker = "\ue000thndrs:";
-  const again = run(
-    marked(template.body, marker),
-    { jinja, scope: full, deadline: performance.now() + MAX_MILLISECONDS },
-    marker,
-  );
+  const again = run(marked(template.body, marker), { jinja, scope: own, deadline: performance.now() + MAX_MILLISECONDS }, marker);
   const line = "problem" in again && again.line > 1 ? again.line : syntaxLine(jinja, template.body);
   return { ok: false, message, line: template.offset + line };
 }

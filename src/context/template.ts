@@ -70,9 +70,14 @@ export type TemplateRequest = {
   readonly facts: TemplateFacts;
   readonly root: string;
   readonly cwd: string;
-  /** Text of a file in the calling file's directory subtree; throws with a sentence otherwise. */
-  readonly transclude: (path: string) => string;
+  readonly transclude: Transclude;
 };
+
+/**
+ * A file in the directory subtree of the calling file, which is `caller` (a path this function answered) or the template itself;
+ * throws with a sentence otherwise.
+ */
+export type Transclude = (path: string, caller?: string) => { readonly path: string; readonly text: string };
 
 /** Everything a template can name: variables and functions (C8). */
 export function templateScope(request: TemplateRequest): Record<string, unknown> {

@@ -60,13 +60,13 @@ export function namedParts(caller: string, text: string): readonly Transcluded[]
   const body = templateBody(text)?.body;
   if (body === undefined) return [];
   const parts = new Map<string, Transcluded>();
-  const due = [body];
+  const due = [{ path: caller, text: body }];
   for (let source = due.pop(); source !== undefined; source = due.pop()) {
-    for (const call of source.matchAll(CALL)) {
-      const part = attempt(caller, call[1] ?? call[2] ?? "");
+    for (const call of source.text.matchAll(CALL)) {
+      const part = attempt(source.path, call[1] ?? call[2] ?? "");
       if (!part || parts.has(part.path) || parts.size >= MAX_PARTS) continue;
       parts.set(part.path, part);
-      due.push(part.text);
+      due.push(part);
     }
   }
   return [...parts.values()];

@@ -103,6 +103,17 @@ test("C8 transclude reads below the calling file's directory only", async () => 
   expect((await b.engine.start()).text).not.toContain("SECRET");
 });
 
+test("C8 a transcluded file names files of its own directory, and none above it", async () => {
+  const files = { "repo/part/a.md": 'A {{ transclude("sub/b.md") }}', "repo/part/sub/b.md": "B", "repo/sub/b.md": "OUTER" };
+  expect((await rendered('{{ transclude("part/a.md") }}{{ transclude("sub/b.md") }}', files)).text).toBe("A BOUTER");
+  const up = { "repo/part/a.md": '{{ transclude("../c.md") }}', "repo/c.md": "ABOVE" };
+  expect((await rendered('{{ transclude("part/a.md") }}', up)).message).toContain(
+    `in part/a.md: transclude("../c.md") leads out of the file's directory`,
+  );
+  const own = { "repo/part/a.md": '{{ transclude("c.md") }}', "repo/c.md": "ABOVE" };
+  expect((await rendered('{{ transclude("part/a.md") }}', own)).message).toContain("there is no such file");
+});
+
 test("C8 a template cannot hang a run or fill its memory", async () => {
   const bombs = [
     "{% for a in range(1000000000) %}x{% endfor %}",
