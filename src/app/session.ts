@@ -8,6 +8,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Decisions } from "../session/decisions.ts";
 import { workspaceOf } from "../session/ids.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
+import type { RecordedSource } from "../session/recorded-sources.ts";
 import type { PendingSummary } from "../session/replay.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
 import type { Message } from "../types/message.ts";
@@ -44,7 +45,7 @@ export type OpenedSession = {
   /** Parallel to `history`: the seq of the record each message began with. */
   readonly seqs: readonly number[];
   readonly turns: number;
-  readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
+  readonly sources: readonly RecordedSource[];
   /** Pins and drops in force. */
   readonly decisions: Decisions;
   /** Paths of the skills in use. */

@@ -23,6 +23,7 @@ export type TrustState = "trusted" | "changed" | "untrusted";
 export type TrustStore = {
   /** `changed`: the path was trusted with other content. */
   state(path: string, bytes: Uint8Array): Promise<TrustState>;
+  /** @throws UserError for a damaged list, like every change of it */
   list(): Promise<readonly TrustEntry[]>;
   /** Trusts these files with exactly these bytes. */
   add(files: readonly { readonly path: string; readonly bytes: Uint8Array }[]): Promise<void>;
@@ -41,16 +42,23 @@ function isEntry(value: unknown): value is TrustEntry {
   return typeof path === "string" && typeof hash === "string" && typeof time === "string";
 }
 
-/** A damaged list trusts nothing; it is replaced at the next `add`. */
-function entriesOf(read: FileRead): readonly TrustEntry[] {
+/** Undefined for a damaged list: it trusts nothing, and nothing is written over it. */
+function entriesOf(read: FileRead): readonly TrustEntry[] | undefined {
   if (read.kind !== "bytes") return [];
   try {
     const parsed: unknown = JSON.parse(new TextDecoder().decode(read.bytes));
     const entries = typeof parsed === "object" && parsed !== null && "trusted" in parsed ? parsed.trusted : undefined;
-    return Array.isArray(entries) ? entries.filter(isEntry) : [];
+    return Array.isArray(entries) ? entries.filter(isEntry) : undefined;
   } catch {
-    return [];
+    return undefined;
   }
+}
+
+/** @throws UserError for a damaged list */
+function wholeEntries(file: string, read: FileRead): readonly TrustEntry[] {
+  const entries = entriesOf(read);
+  if (entries) return entries;
+  throw new UserError(`${file} is damaged (it is no list of trusted files): repair it, or move it away and trust again`);
 }
 
 const textOf = (trusted: readonly TrustEntry[]): string => `${JSON.stringify({ version: 1, trusted }, null, 2)}\n`;
@@ -65,7 +73,7 @@ export function openTrust(configHome: string | undefined): TrustStore {
   return {
     async state(path, bytes) {
       if (!file) return "untrusted";
-      const entries = entriesOf(readSettingsFile(file));
+      const entries = entriesOf(readSettingsFile(file)) ?? [];
       if (entries.length === 0) return "untrusted";
       const known = resolve(path);
       const found = entries.find((entry) => entry.path === known);
@@ -73,20 +81,21 @@ export function openTrust(configHome: string | undefined): TrustStore {
       return found.hash === trustHash(bytes) ? "trusted" : "changed";
     },
     async list() {
-      return file ? entriesOf(readSettingsFile(file)) : [];
+      return file ? wholeEntries(file, readSettingsFile(file)) : [];
     },
     async add(files) {
       const time = new Date().toISOString();
       const added = files.map(({ path, bytes }): TrustEntry => ({ path: resolve(path), hash: trustHash(bytes), time }));
       const paths = new Set(added.map((entry) => entry.path));
-      await updatePrivateFile(needFile(), (read) =>
-        textOf([...entriesOf(read).filter((entry) => !paths.has(entry.path)), ...added]),
+      const list = needFile();
+      await updatePrivateFile(list, (read) =>
+        textOf([...wholeEntries(list, read).filter((entry) => !paths.has(entry.path)), ...added]),
       );
     },
     async remove(match) {
-      const removed = file ? entriesOf(readSettingsFile(file)).filter((entry) => match(entry.path)) : [];
+      const removed = file ? wholeEntries(file, readSettingsFile(file)).filter((entry) => match(entry.path)) : [];
       if (!file || removed.length === 0) return [];
-      await updatePrivateFile(file, (read) => textOf(entriesOf(read).filter((entry) => !match(entry.path))));
+      await updatePrivateFile(file, (read) => textOf(wholeEntries(file, read).filter((entry) => !match(entry.path))));
       return removed;
     },
   };

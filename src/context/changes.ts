@@ -3,17 +3,19 @@
  * Refuses: reading directories itself (resolve.ts), wording for the model (format.ts).
  */
 
-import { basename, dirname } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import { lstat } from "../base/async-fs.ts";
-import type { ContextOptions } from "./contract.ts";
+import type { SourceInfo } from "../types/event.ts";
+import type { ContextOptions, RecordedFile } from "./contract.ts";
 import { describe, partsOf, type Wanted } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";
 import type { Piece } from "./format.ts";
 import { type Entry, infoOf, type Ledger, retire } from "./ledger.ts";
 import { loadFile } from "./load.ts";
 import type { Places } from "./nested.ts";
-import { isInside } from "./places.ts";
+import { isInside, isSkippedName, segmentsBelow } from "./places.ts";
 import type { OnDisk } from "./prepare.ts";
+import { MAX_NESTED } from "./redelivery.ts";
 import { chainReason, type Resolved, type Resolver } from "./resolve.ts";
 import { mayLead } from "./secret-files.ts";
 
@@ -21,6 +23,7 @@ import { mayLead } from "./secret-files.ts";
 export type Changes = { readonly wanted: Wanted[]; readonly notes: Piece[] };
 
 const PARTS_CHANGED = " (a file that it transcludes)";
+const SINCE = " since the recorded run";
 
 async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
@@ -176,7 +179,13 @@ export class ChangeFinder {
   /** A name that comes earlier in C2 has appeared beside a nested file. */
   async #superseded(entry: Entry, wanted: Wanted[], notes: Piece[]): Promise<boolean> {
     const now = await this.#resolver.directory(entry.place);
-    if (!now || now.entry === entry) return false;
+    if (now?.entry === entry) return false;
+    if (!now) {
+      // It stood there by a link, which is gone or leads elsewhere; what it led to still is where it was.
+      if (dirname(entry.path) === entry.place) return false;
+      notes.push(this.#removed(entry, "no link of its directory leads to it any more"));
+      return true;
+    }
     notes.push(this.#removed(entry, "another file of its directory takes its place"));
     wanted.push(...this.#compare(now, this.#options.settings.maxDiscoveredChars, "takes the place of another file"));
     return true;
@@ -205,7 +214,7 @@ export class ChangeFinder {
       const now = await loadFile(entry.path, (real) => mayLead(entry.confine, real));
       if (now.kind !== "refused") continue;
       const { path, stamp, contentHash, byteCount } = entry;
-      const file: OnDisk = { kind: "text", path, identity: "", stamp, contentHash, byteCount, uid: 0, mode: 0, text };
+      const file: OnDisk = { kind: "text", path, identity: "", stamp, contentHash, byteCount, uid: 0, gid: 0, mode: 0, text };
       wanted.push({ entry, file, cap: text.length, reason: `kept as last read: ${now.message}` });
     }
     return wanted;
@@ -230,58 +239,68 @@ export class ChangeFinder {
     return this.#compare(now, this.#options.settings.maxDiscoveredChars, "appeared in a directory in use");
   }
 
-  /** C10, on resume: one recorded source against the disk. Files outside the workspace are compared by the chain alone. */
-  async recorded(path: string, hash: string): Promise<Changes> {
-    const entry = this.#ledger.get(path);
-    if (entry?.claim !== undefined) {
-      if (entry.contentHash === hash) return { wanted: [], notes: [] };
-      this.tell("changed", entry, " since the recorded run");
-      return {
-        wanted: [],
-        notes: [
-          { info: infoOf(entry), status: "changed", note: "Changed since the earlier run; its current text stands above." },
-        ],
-      };
+  /**
+   * C10, on resume: what the earlier run held against the disk. The current text comes again, as after a compaction (C11): of
+   * nested files the most recent five, of the others the path. `recorded`: the last delivered last.
+   */
+  async resumed(recorded: readonly RecordedFile[], pins: ReadonlySet<string>, cwd: string): Promise<Changes> {
+    const chain = this.#resolver.chainDirectories(cwd);
+    const wanted: Wanted[] = [];
+    const notes: Piece[] = [];
+    for (const file of recorded) {
+      if (pins.has(file.path) || file.origin === "pin") continue;
+      if (this.#ledger.get(file.path)?.claim) notes.push(...this.#sinceRecorded(file));
+      else await this.#recordedNested(file, chain, wanted, notes);
     }
-    if (!isInside(this.#options.root, path)) return { wanted: [], notes: [] };
-    return await this.#recordedNested(path, hash);
+    const older = wanted.splice(0, Math.max(0, wanted.length - MAX_NESTED));
+    return { wanted, notes: [...notes, ...older.map(asPath)] };
   }
 
-  async #recordedNested(path: string, hash: string): Promise<Changes> {
+  /** It stands in the chain, or among its links. */
+  #sinceRecorded({ path, contentHash }: RecordedFile): Piece[] {
+    const entry = this.#ledger.get(path);
+    if (!entry || entry.contentHash === contentHash) return [];
+    this.tell("changed", entry, SINCE);
+    return [{ info: infoOf(entry), status: "changed", note: "Changed since the earlier run; its current text stands above." }];
+  }
+
+  /** The instruction file of the directory that this one governed, whatever it is called now. */
+  async #recordedNested(file: RecordedFile, chain: ReadonlySet<string>, wanted: Wanted[], notes: Piece[]): Promise<void> {
     const { root, settings } = this.#options;
-    const directory = dirname(path);
-    const name = basename(path).toLowerCase();
-    // Links and pinned files come by their own ways.
-    if (!settings.filenames.some((known) => known.toLowerCase() === name)) return { wanted: [], notes: [] };
-    const file: OnDisk | { kind: string } = await loadFile(path, (real) => mayLead(root, real));
-    if (!isOnDisk(file)) {
-      this.tell("removed", { path }, " since the recorded run");
-      const info = {
-        path,
-        scope: ".",
-        origin: "nested",
-        contentHash: "",
-        byteCount: 0,
-        truncated: false,
-        state: "removed",
-        reason: "",
-      } as const;
-      return { wanted: [], notes: [{ info, status: "removed" }] };
+    // Links come behind what links them; files outside the workspace are compared by the chain alone.
+    if (file.origin === "link" || isAbsolute(file.scope)) return;
+    const directory = resolve(root, file.scope);
+    if (!isInside(root, directory) || segmentsBelow(root, directory).some(isSkippedName)) return;
+    const found = chain.has(directory) ? undefined : await this.#resolver.directory(directory);
+    if (found?.entry.path !== file.path) {
+      const there = found !== undefined || this.#inChain(directory);
+      this.tell("removed", file, `${SINCE}${there ? " (another file of its directory takes its place)" : ""}`);
+      notes.push({ info: goneInfo(file), status: "removed" });
     }
-    // Only what discovery itself would deliver: a log is no authority to read any file it names.
-    const found = await this.#resolver.directory(directory);
-    if (found?.entry.path !== file.path) return { wanted: [], notes: [] };
+    if (!found || found.entry.claim || wanted.some(({ entry }) => entry === found.entry)) return;
     describe(found.entry, found.file);
-    const changed = file.contentHash !== hash;
-    if (changed) this.tell("changed", found.entry, " since the recorded run");
-    const status = changed ? ("changed" as const) : undefined;
+    const { path, contentHash } = found.file;
+    const status = path !== file.path ? "added" : contentHash === file.contentHash ? undefined : "changed";
+    if (status) this.tell(status, found.entry, SINCE);
     const reason = "in use in the resumed run";
-    return { wanted: [{ ...found, cap: settings.maxDiscoveredChars, reason, ...(status && { status }) }], notes: [] };
+    wanted.push({ ...found, cap: settings.maxDiscoveredChars, reason, ...(status && { status }) });
+  }
+
+  #inChain(directory: string): boolean {
+    return this.#ledger.claimed().some((entry) => entry.place === directory && this.#chain.includes(entry.path));
   }
 }
 
-function isOnDisk(file: OnDisk | { readonly kind: string }): file is OnDisk {
-  return file.kind === "text" || file.kind === "large";
+/** Not sent: the model is told where it is. */
+function asPath({ entry }: Wanted): Piece {
+  entry.state = "path_only";
+  entry.reason = "in use in the resumed run, longer ago than others";
+  return { info: infoOf(entry), note: "Not included; read it before you work under its scope." };
+}
+
+function goneInfo({ path, scope }: RecordedFile): SourceInfo {
+  const nothing = { contentHash: "", byteCount: 0, truncated: false, reason: "" };
+  return { path, scope, origin: "nested", state: "removed", ...nothing };
 }
 
 /** The new chain with the kept members at their old places. */

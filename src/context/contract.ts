@@ -54,6 +54,14 @@ export type DropAnswer =
 /** What a person decided in an earlier run. Pins: relative to the root. Drops: real paths. */
 export type Decisions = { readonly pins: readonly string[]; readonly drops: readonly Drop[] };
 
+/** An instruction file as a log names it. A log is no authority: only what discovery finds in `scope` is read for it. */
+export type RecordedFile = {
+  readonly path: string;
+  readonly contentHash: string;
+  /** Directory it governed, relative to the root (`.`); absolute or `~` for files outside. */
+  readonly scope: string;
+  readonly origin: string;
+};
 export interface ContextEngine {
   /** C3, C9.2: the chain as `<project_context>` for the first message. Also starts the background index (never awaited here). */
   start(): Promise<Delivery>;
@@ -88,8 +96,8 @@ export interface ContextEngine {
   lost(sources: readonly Drop[]): void;
   /** C3: `/cd`. */
   changeDirectory(cwd: string): void;
-  /** C10: hashes recorded by an earlier run, compared with disk at the next `turn`. */
-  resumed(sources: readonly { readonly path: string; readonly contentHash: string }[]): void;
+  /** C10: what the conversation of an earlier run held, compared with disk at the next `turn`; the last delivered last. */
+  resumed(sources: readonly RecordedFile[]): void;
   /** C11. `retained`: sources whose complete current text the kept tail holds. Returns what to re-deliver. */
   compacted(retained: readonly { readonly path: string; readonly contentHash: string }[]): Promise<Delivery>;
   /** Waits for the background index. */

@@ -6,9 +6,9 @@ import { dirname } from "node:path";
 import { attribute } from "../base/own-elements.ts";
 import type { ContextOptions } from "./contract.ts";
 import { DROPPED } from "./drops.ts";
-import type { Piece } from "./format.ts";
+import { type Piece, TWIN } from "./format.ts";
 import { entryFor } from "./identity.ts";
-import { type Entry, infoOf, type Ledger, type Linked, retire } from "./ledger.ts";
+import { type Entry, infoOf, type Ledger, type Linked, release, retire } from "./ledger.ts";
 import { linkDepth, unlinked } from "./link-graph.ts";
 import { LinkTargets, MAX_LINK_DEPTH, saying } from "./link-targets.ts";
 import { findLinks } from "./links.ts";
@@ -33,6 +33,8 @@ type Item = Pick<Wanted, "entry" | "reason" | "status"> & {
   readonly body?: string;
   readonly truncated: boolean;
   readonly note?: string;
+  /** The note says so: its text stands under this path. */
+  readonly twinOf?: string;
   readonly gone?: boolean;
 };
 
@@ -84,10 +86,14 @@ export class Deliverer {
     this.#used = 0;
   }
 
-  /** The text of one file has left the conversation. */
+  /** The text of one file has left the conversation, and with it that of its twins. They may be delivered again. */
   lost(entry: Entry): void {
     this.#used = Math.max(0, this.#used - (entry.lastText?.length ?? 0));
     entry.lastText = undefined;
+    for (const left of [entry, ...this.#ledger.claimed().filter(({ twinOf }) => twinOf === entry.path)]) {
+      release(left, "left the conversation with an old tool result");
+      this.#places.forget(left.place);
+    }
   }
 
   /** `wanted` is in order, broad to close. Blocked files yield nothing, or a withdrawal where their text had been sent. */
@@ -110,7 +116,17 @@ export class Deliverer {
       const from: Linking = { entry, cap: capOf(entry), status: "changed" };
       items.push(...(await this.#links(from, entry.links, round, linkDepth(this.#ledger, entry))));
     }
+    for (const entry of this.#ledger.orphanedTwins((path) => round.seen.has(path)))
+      if (!round.seen.has(entry.path)) items.push(...(await this.#standAlone(entry, capOf(entry), round)));
     return this.#finish(items);
+  }
+
+  /** Its text stood under another's name, and that one is no longer in force. */
+  async #standAlone(entry: Entry, cap: number, round: Round): Promise<Item[]> {
+    const file = await loadFile(entry.path, (real) => mayLead(entry.confine, real));
+    if (file.kind !== "text" && file.kind !== "large") return [];
+    round.seen.add(entry.path);
+    return await this.#expand({ entry, file, cap, reason: entry.reason }, round, 0);
   }
 
   async #expandAll(wanted: readonly Wanted[], round: Round): Promise<Item[]> {
@@ -121,7 +137,11 @@ export class Deliverer {
 
   #finish(items: readonly Item[]): Piece[] {
     const pieces = this.#claim(this.#withinTotal(items));
-    return [...pieces, ...this.#claim(unlinked(this.#ledger).map((entry) => this.#noLonger(entry)))];
+    const left = unlinked(this.#ledger);
+    const leaving = new Set(left.map((entry) => entry.path));
+    // What is out of force again before it was sent is not sent.
+    for (const { info, body } of pieces) if (leaving.has(info.path)) this.#used -= body?.length ?? 0;
+    return [...pieces.filter(({ info }) => !leaving.has(info.path)), ...this.#claim(left.map((entry) => this.#noLonger(entry)))];
   }
 
   #noLonger(entry: Entry): Item {
@@ -150,9 +170,11 @@ export class Deliverer {
       entry.links = [];
       return [{ ...wanted, truncated: true, note: prepared.note }];
     }
-    const twin = this.#twin(entry);
-    if (twin)
-      return [{ ...wanted, truncated: twin.truncated, note: `The same text as ${attribute(twin.path)}, which stands above.` }];
+    const twin = this.#twin(entry, round);
+    if (twin) {
+      const note = `${TWIN}${attribute(twin.path)}, which stands above.`;
+      return [{ ...wanted, truncated: twin.truncated, note, twinOf: twin.path }];
+    }
     const own: Item = { ...wanted, body: prepared.body, truncated: prepared.truncated };
     return wanted.plain ? [own] : [own, ...(await this.#links(wanted, findLinks(prepared.full), round, depth))];
   }
@@ -163,13 +185,18 @@ export class Deliverer {
     if (entry.origin === "nested") this.#places.expect(entry.place);
   }
 
-  /** A copy of a nested file whose text is already there (A04: a worktree inside the workspace). */
-  #twin(entry: Entry): Entry | undefined {
+  /**
+   * An instruction file with the same text that is already there, and stays (A04: a worktree inside the workspace). Not one that
+   * is itself only named: what it refers to could go.
+   */
+  #twin(entry: Entry, round: Round): Entry | undefined {
     if (entry.origin !== "nested") return undefined;
     const { contentHash, parts } = entry;
+    const stays = ({ path, state, origin, twinOf }: Entry): boolean =>
+      state === "visible" && twinOf === undefined && origin !== "link" && origin !== "pin" && !round.seen.has(path);
     // A template takes in the files of its own directory.
     const isSame = (other: Entry): boolean => other.claim?.hash === contentHash && other.parts === parts;
-    return this.#ledger.claimed().find((other) => other !== entry && other.state === "visible" && isSame(other));
+    return this.#ledger.claimed().find((other) => other !== entry && stays(other) && isSame(other));
   }
 
   async #links(from: Linking, links: readonly Linked[], round: Round, depth: number): Promise<Item[]> {
@@ -230,12 +257,13 @@ export class Deliverer {
     return items.map((item) => {
       const { entry } = item;
       if (!item.gone) {
-        const text = item.body !== undefined || item.note?.startsWith("The same text") === true;
+        const text = item.body !== undefined || item.twinOf !== undefined;
         entry.claim = { hash: entry.contentHash, kind: text ? "text" : "path" };
         entry.state = text ? "visible" : "path_only";
         entry.truncated = item.truncated;
         entry.reason = text || item.body !== undefined ? item.reason : (item.note ?? item.reason);
         entry.lastText = item.body;
+        entry.twinOf = item.twinOf;
         entry.heldBytes = item.body === undefined ? 0 : Buffer.byteLength(item.body);
         this.#used += item.body?.length ?? 0;
         this.#ledger.use(entry);

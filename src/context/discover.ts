@@ -40,13 +40,15 @@ export function chainPlaces(where: ChainPlaces): ChainPlace[] {
   return places.filter((place) => !seen.has(place.directory) && seen.add(place.directory));
 }
 
-/** C3: an ancestor's file counts only when it is the user's or root's and nobody else may write it. */
-function distrust(file: { readonly uid: number; readonly mode: number }): string | undefined {
+/** C3: an ancestor's file counts only when it is the user's or root's and nobody else may write it: the next name is tried. */
+function distrust(file: { readonly uid: number; readonly gid: number; readonly mode: number }): string | undefined {
   const user = process.getuid?.();
   if (user === undefined) return undefined;
   if (file.uid !== user && file.uid !== 0) return "it lies above the workspace and belongs to another user";
   if ((file.mode & 0o002) !== 0) return "it lies above the workspace and anybody may write it";
-  return undefined;
+  // A group of one's own is the usual one, and the files of that umask are writable by it.
+  const isShared = (file.mode & 0o020) !== 0 && file.gid !== process.getgid?.() && file.gid !== 0;
+  return isShared ? "it lies above the workspace and a group may write it" : undefined;
 }
 
 export type ChainFound = Found & { readonly place: ChainPlace };
@@ -64,10 +66,9 @@ function namesIn(directory: string): readonly string[] {
 export async function readChain(where: ChainPlaces, filenames: readonly string[]): Promise<ChainFound[]> {
   return await Promise.all(
     chainPlaces(where).map(async (place): Promise<ChainFound> => {
-      const found = await findInDirectory(place.directory, filenames, place.confine, namesIn(place.directory));
-      const reason = place.origin === "ancestor" && found.file ? distrust(found.file) : undefined;
-      if (reason === undefined || !found.file) return { ...found, place };
-      return { place, named: true, refused: [...found.refused, { path: found.file.path, message: reason }] };
+      const check = place.origin === "ancestor" ? distrust : undefined;
+      const found = await findInDirectory(place.directory, filenames, place.confine, namesIn(place.directory), check);
+      return { ...found, place };
     }),
   );
 }

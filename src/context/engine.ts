@@ -6,6 +6,7 @@
 import type { SourceInfo } from "../types/event.ts";
 import { BackgroundIndex } from "./background.ts";
 import { ChangeFinder } from "./changes.ts";
+import { claimRead, claimReads } from "./claims.ts";
 import type {
   ContextEngine,
   ContextOptions,
@@ -14,13 +15,14 @@ import type {
   DropAnswer,
   PinAnswer,
   PinnedPath,
+  RecordedFile,
   Touched,
 } from "./contract.ts";
 import { Deliverer, describe, type Wanted } from "./deliver.ts";
 import { Dropper } from "./dropper.ts";
 import type { Drop } from "./drops.ts";
 import { formatContext, formatPinned, formatTouched, formatUpdate, type Piece } from "./format.ts";
-import { type Entry, infoOf, Ledger, release } from "./ledger.ts";
+import { type Entry, infoOf, Ledger, retire } from "./ledger.ts";
 import { Places } from "./nested.ts";
 import { PinnedFiles } from "./pinned.ts";
 import { PinBoard } from "./pins.ts";
@@ -46,8 +48,6 @@ const INDEX_WAIT_MS = 150;
 /** Nested files that came or went are listed up to here; then counted. */
 const MAX_LISTED_NEWS = 20;
 const OFF = { ok: false, message: "Project context is off (--no-context)." } as const;
-/** Reading such a file brings its text into the conversation, not into force. */
-const WITHHELD: ReadonlySet<string> = new Set(["blocked", "dropped"]);
 const NOTHING: Delivery = { text: "", sources: [] };
 
 class Engine implements ContextEngine {
@@ -66,7 +66,7 @@ class Engine implements ContextEngine {
   #home: string | undefined;
   #started = false;
   #turns = 0;
-  #recorded: readonly { readonly path: string; readonly contentHash: string }[] = [];
+  #recorded: readonly RecordedFile[] = [];
   /** Calls run one after the other: parallel tool calls claim a file once (C9.4). */
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -109,7 +109,7 @@ class Engine implements ContextEngine {
       if (this.#nestedOff()) return NOTHING;
       const complete = new Map<string, string>();
       for (const touch of [...paths, ...batch]) if (touch.completeHash) complete.set(touch.path, touch.completeHash);
-      this.#claimReads(complete);
+      const read = claimReads(this.#ledger, complete);
       const wanted: Wanted[] = [];
       for (const { directory, path } of await this.#places.touched(paths.map((touch) => touch.path))) {
         const found = await this.#nestedAt(directory, `touched by a tool: ${path}`);
@@ -117,12 +117,14 @@ class Engine implements ContextEngine {
         if (complete.get(found.entry.path) === found.file.contentHash) {
           // Nobody has looked at it before: the index does not go everywhere, nor has it always come by.
           describe(found.entry, found.file);
-          this.#claimRead(found.entry);
+          const blocked = await this.#preparer.wouldBlock(found.file);
+          if (blocked === undefined) read.push(claimRead(this.#ledger, found.entry));
+          else this.#block(found.entry, blocked);
         } else wanted.push(found);
       }
       this.#bumpUse(paths);
       const pieces = await this.#deliverer.deliver(broadToClose(wanted), this.#cwd);
-      return delivery(formatTouched(pieces), pieces);
+      return delivery(formatTouched(pieces), pieces, read);
     });
   }
 
@@ -163,8 +165,6 @@ class Engine implements ContextEngine {
       const entry = this.#ledger.get(path);
       if (entry?.claim?.kind !== "text" || entry.claim.hash !== contentHash) continue;
       this.#deliverer.lost(entry);
-      release(entry, "left the conversation with an old tool result");
-      this.#places.forget(entry.place);
     }
   }
 
@@ -172,8 +172,8 @@ class Engine implements ContextEngine {
     this.#cwd = cwd;
   }
 
-  resumed(sources: readonly { readonly path: string; readonly contentHash: string }[]): void {
-    this.#recorded = [...new Map(sources.map((source) => [source.path, source])).values()];
+  resumed(sources: readonly RecordedFile[]): void {
+    this.#recorded = sources;
   }
 
   compacted(retained: readonly { readonly path: string; readonly contentHash: string }[]): Promise<Delivery> {
@@ -187,12 +187,13 @@ class Engine implements ContextEngine {
       this.#changes.remember(chain);
       const wanted = [...this.#chainWanted(chain), ...(await this.#changes.unreadable(used))];
       const kept = new Set(retained.map(({ path, contentHash }) => `${path}\0${contentHash}`));
+      const read: Entry[] = [];
       for (const entry of recentNested(used, chain)) {
         const found = await this.#resolver.directory(entry.place);
         if (found?.entry !== entry || this.#ledger.drops.holds(entry.path, found.file.contentHash)) continue;
         describe(entry, found.file);
         if (kept.has(`${entry.path}\0${found.file.contentHash}`))
-          this.#claimRead(entry, "complete in the kept part of the conversation");
+          read.push(claimRead(this.#ledger, entry, "complete in the kept part of the conversation"));
         else wanted.push({ ...found, cap: this.#options.settings.maxDiscoveredChars, reason: "in recent use before compaction" });
       }
       const pieces = await this.#deliverer.deliver(wanted, this.#cwd);
@@ -200,7 +201,7 @@ class Engine implements ContextEngine {
       const pinned = await this.#pinnedTexts(kept);
       const others = redeliveryText(this.#ledger);
       const texts = [formatContext(pieces, others), formatPinned(pinned)].filter((text) => text !== "");
-      return delivery(texts.join("\n\n"), [...pieces, ...pinned]);
+      return delivery(texts.join("\n\n"), [...pieces, ...pinned], read);
     });
   }
 
@@ -256,9 +257,7 @@ class Engine implements ContextEngine {
     if (first && recorded.length === 0) return { text: "", pieces: [] };
     const found = first ? [] : [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
     for (const source of recorded) this.#pinned.remember(source.path, source.contentHash);
-    const pins = new Set(this.#pins.files());
-    for (const { path, contentHash } of recorded)
-      if (!pins.has(path)) found.push(await this.#changes.recorded(path, contentHash));
+    if (recorded.length > 0) found.push(await this.#changes.resumed(recorded, new Set(this.#pins.files()), this.#cwd));
     const wanted = unique([...found.flatMap((part) => part.wanted), ...(await this.#changes.appeared(this.#cwd))]);
     const sent = await this.#deliverer.refresh(wanted, this.#cwd, (entry) => this.#changes.capOf(entry));
     for (const { info, status } of sent) if (status === "added" && info.origin === "link") this.#changes.tell("added", info);
@@ -318,7 +317,7 @@ class Engine implements ContextEngine {
     const due = wanted.filter(({ entry, file }) => {
       if (!kept.has(`${entry.path}\0${file.contentHash}`)) return true;
       describe(entry, file);
-      this.#claimRead(entry, "complete in the kept part of the conversation");
+      claimRead(this.#ledger, entry, "complete in the kept part of the conversation");
       return false;
     });
     return [...(await this.#deliverer.deliver(due, this.#cwd)), ...notes];
@@ -336,22 +335,10 @@ class Engine implements ContextEngine {
     return { ...found, cap: this.#options.settings.maxDiscoveredChars, reason };
   }
 
-  #claimReads(complete: ReadonlyMap<string, string>): void {
-    for (const [path, hash] of complete) {
-      const entry = this.#ledger.get(path);
-      if (entry && entry.contentHash === hash && entry.claim?.kind !== "text" && !WITHHELD.has(entry.state))
-        this.#claimRead(entry);
-    }
-  }
-
-  /** C9.4, C11: the conversation holds the file because it was read whole. */
-  #claimRead(entry: Entry, reason = "read whole by the model"): void {
-    entry.claim = { hash: entry.contentHash, kind: "text" };
-    entry.state = "visible";
-    entry.truncated = false;
-    entry.heldBytes = entry.byteCount;
-    entry.reason = reason;
-    this.#ledger.use(entry);
+  /** C12: what the model has read by itself is no instruction either. */
+  #block(entry: Entry, reason: string): void {
+    retire(entry, "blocked", reason);
+    this.#places.expect(entry.place);
   }
 
   /** A file is in use while tools work under its directory, also where the walk has been before (C11). */
@@ -361,9 +348,10 @@ class Engine implements ContextEngine {
   }
 }
 
-function delivery(text: string, pieces: readonly Piece[]): Delivery {
-  const sources = pieces.map((piece) => piece.info).filter((info) => info.state === "visible" || info.state === "path_only");
-  return { text, sources };
+/** `read`: what the conversation holds besides `text`, because the model has read it whole (C9.4). */
+function delivery(text: string, pieces: readonly Piece[], read: readonly Entry[] = []): Delivery {
+  const delivered = pieces.map((piece) => piece.info).filter((info) => info.state === "visible" || info.state === "path_only");
+  return { text, sources: [...delivered, ...read.map(infoOf)] };
 }
 
 function unique(wanted: readonly Wanted[]): Wanted[] {

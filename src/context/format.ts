@@ -28,6 +28,9 @@ export type Piece = {
   readonly status?: "added" | "changed" | "removed" | "unchanged" | "withdrawn";
 };
 
+/** What stands instead of a text that is there under another path, which follows. */
+export const TWIN = "The same text as ";
+
 function plain(value: string): string {
   return value
     .replace(/&#(\d{1,5});/g, (_, code: string) => String.fromCharCode(Number(code)))
@@ -56,7 +59,8 @@ export function sourcesIn(text: string): readonly SourceInText[] {
     if (end === -1) break;
     const [, path = "", contentHash = "", truncated] = match;
     const element = text.slice(match.index, end + CLOSING.length);
-    found.push({ path: plain(path), contentHash, truncated: truncated === "true", element });
+    const isNamed = text.startsWith(TWIN, opening.lastIndex);
+    if (!isNamed) found.push({ path: plain(path), contentHash, truncated: truncated === "true", element });
     opening.lastIndex = end + CLOSING.length;
   }
   return found;

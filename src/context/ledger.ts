@@ -38,6 +38,8 @@ export type Entry = {
   linkedFrom: string | undefined;
   /** Links of its text while that is in force. */
   links: readonly Linked[];
+  /** Path of the file under whose name the conversation holds this very text; the model was told so. */
+  twinOf: string | undefined;
 };
 
 export type NewEntry = Pick<Entry, "path" | "place" | "scope" | "origin" | "confine"> & Partial<Entry>;
@@ -56,6 +58,7 @@ const NO_CLAIM = {
   lastUsed: 0,
   linkedFrom: undefined,
   links: [],
+  twinOf: undefined,
 } as const;
 
 const ORIGIN_ORDER: Readonly<Record<SourceOrigin, number>> = {
@@ -85,6 +88,7 @@ export function infoOf(entry: Entry): SourceInfo {
 /** What it is once the conversation no longer holds it: a candidate, unless somebody decided otherwise. */
 export function release(entry: Entry, reason: string): void {
   entry.claim = undefined;
+  entry.twinOf = undefined;
   entry.heldBytes = 0;
   if (entry.state === "dropped") return;
   entry.state = "candidate";
@@ -94,6 +98,7 @@ export function release(entry: Entry, reason: string): void {
 /** Its text is out of force, and with it what it links. */
 export function retire(entry: Entry, state: SourceState, reason: string): void {
   entry.claim = undefined;
+  entry.twinOf = undefined;
   entry.heldBytes = 0;
   entry.lastText = undefined;
   entry.links = [];
@@ -146,6 +151,14 @@ export class Ledger {
   /** Entries whose text or path the conversation holds. */
   claimed(): Entry[] {
     return this.entries().filter((entry) => entry.claim !== undefined);
+  }
+
+  /** Entries whose text stands under another's name, and that one's text is out of force, or about to be (`leaving`). */
+  orphanedTwins(leaving: (path: string) => boolean): Entry[] {
+    return this.claimed().filter(({ twinOf, claim }) => {
+      const other = twinOf === undefined ? undefined : this.get(twinOf);
+      return other !== undefined && (leaving(other.path) || other.claim?.kind !== "text" || other.claim.hash !== claim?.hash);
+    });
   }
 
   /** C11: nothing of any file is in the conversation any more. */

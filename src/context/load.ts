@@ -26,6 +26,7 @@ type Known = {
   readonly contentHash: string;
   readonly byteCount: number;
   readonly uid: number;
+  readonly gid: number;
   readonly mode: number;
 };
 
@@ -121,6 +122,7 @@ async function readRegular(path: string, size: number): Promise<Loaded> {
     contentHash: contentHash(bytes),
     byteCount: info.size,
     uid: info.uid,
+    gid: info.gid,
     mode: info.mode,
   };
   if (info.size > MAX_BYTES) return { kind: "large", ...known };
@@ -174,21 +176,27 @@ export function matchNames(entries: readonly string[], filenames: readonly strin
   });
 }
 
+type OnDisk = Extract<Loaded, { kind: "text" | "large" }>;
+
 export type Found = {
   /** Whether an instruction file's name is there at all. */
   readonly named: boolean;
   /** The directory's instruction file, if it has one. */
-  readonly file?: Extract<Loaded, { kind: "text" | "large" }>;
+  readonly file?: OnDisk;
   /** Names that were passed over, and why. */
   readonly refused: readonly { readonly path: string; readonly message: string }[];
 };
 
-/** The instruction file of one directory (C2): the first name that is a non-empty, readable, regular file. */
+/**
+ * The instruction file of one directory (C2): the first name that is a non-empty, readable, regular file, and that `distrust`
+ * says nothing against.
+ */
 export async function findInDirectory(
   directory: string,
   filenames: readonly string[],
   root: string,
   entries?: readonly string[],
+  distrust: (file: OnDisk) => string | undefined = () => undefined,
 ): Promise<Found> {
   const names = matchNames(entries ?? (await readdir(directory).catch(() => [])), filenames);
   const refused: { path: string; message: string }[] = [];
@@ -199,8 +207,11 @@ export async function findInDirectory(
   for (const name of names) {
     const path = join(directory, name);
     const loaded = await loadFile(path, confine);
-    if (loaded.kind === "text" || loaded.kind === "large") return { named: true, file: loaded, refused };
     if (loaded.kind === "refused") refused.push({ path, message: loaded.message });
+    if (loaded.kind !== "text" && loaded.kind !== "large") continue;
+    const reason = distrust(loaded);
+    if (reason === undefined) return { named: true, file: loaded, refused };
+    refused.push({ path: loaded.path, message: reason });
   }
   return { named: names.length > 0, refused };
 }

@@ -78,10 +78,10 @@ export class PinBoard {
   /** The pinned directories as they are on disk now. */
   async places(): Promise<Named[]> {
     const places: Named[] = [];
-    for (const [path, { typed }] of this.#pins) {
+    for (const [path, { typed, text }] of this.#pins) {
       const directory = await governingDirectory(path);
       if (directory !== undefined && isInside(this.#root, directory))
-        places.push({ directory, why: `governs ${typed}, which is pinned` });
+        places.push({ directory, why: `governs ${typed}${text ? ", which is pinned" : ""}` });
     }
     return places;
   }

@@ -3,7 +3,8 @@ import { attribute } from "../base/own-elements.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import type { Resolved } from "./resolve.ts";
 
-const MAX_NESTED = 5;
+/** Nested files whose text a new context begins with. */
+export const MAX_NESTED = 5;
 /** Known files listed as paths; then they are counted. */
 const MAX_LISTED = 200;
 

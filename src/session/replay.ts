@@ -9,6 +9,7 @@ import { CompactionFold, isAgreed } from "./compactions.ts";
 import { DecisionFold, type Decisions } from "./decisions.ts";
 import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
+import { type RecordedSource, SourceFold } from "./recorded-sources.ts";
 import type { CompactionRecord, ReadRecord, StoredRecord } from "./records.ts";
 import {
   type Call,
@@ -31,8 +32,8 @@ export type Conversation = {
   readonly messages: readonly Message[];
   /** Parallel to `messages`: the seq of the record each one began with (compaction ranges are made of these). */
   readonly seqs: readonly number[];
-  /** Instruction files as last recorded, to be compared with the disk (C10). */
-  readonly sources: readonly { readonly path: string; readonly contentHash: string }[];
+  /** Instruction files that it held at its end, to be compared with the disk (C10); the most recently delivered last. */
+  readonly sources: readonly RecordedSource[];
   /** Pins and drops in force. */
   readonly decisions: Decisions;
   /** Paths of the skills that were activated since the last summary came into force. */
@@ -91,7 +92,7 @@ class ConversationBuilder {
   readonly #open = new Map<string, Call[]>();
   readonly #early = new Map<string, { readonly turnId: string; readonly result: ToolMessage }[]>();
   readonly #usedIds = new Set<string>();
-  readonly #sources = new Map<string, string>();
+  readonly #sources = new SourceFold();
   readonly #decisions = new DecisionFold();
   readonly #compactions = new CompactionFold();
   readonly #skills = new Set<string>();
@@ -198,7 +199,7 @@ class ConversationBuilder {
     return {
       messages,
       seqs,
-      sources: [...this.#sources].map(([path, contentHash]) => ({ path, contentHash })),
+      sources: this.#sources.finish(),
       decisions: this.#decisions.finish(),
       skills: [...this.#skills],
       ...(this.#sessionId === undefined ? {} : { sessionId: this.#sessionId }),
@@ -362,7 +363,10 @@ class ConversationBuilder {
         this.#renamed = record.title;
         break;
       case "context":
-        for (const source of record.sources) this.#sources.set(source.path, source.content_hash);
+        this.#sources.delivered(record);
+        break;
+      case "context_ledger":
+        this.#sources.counted(record);
         break;
       case "context_pin":
       case "context_drop":
@@ -377,7 +381,9 @@ class ConversationBuilder {
       case "compaction":
       case "compaction_review":
         this.#compactions.add(record);
-        if (isAgreed(record)) this.#skills.clear();
+        if (!isAgreed(record)) break;
+        this.#skills.clear();
+        this.#sources.summarised();
         break;
     }
   }

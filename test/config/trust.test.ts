@@ -1,6 +1,6 @@
 /** Project files are data from a stranger until trusted (cli.md; security.md 1, 4; case W07). */
 import { expect, test } from "bun:test";
-import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keys } from "../../src/config/keys.ts";
 import { openTrust } from "../../src/config/trust.ts";
@@ -227,12 +227,19 @@ test("a workspace whose .thndrs is the config home itself is the user's file, on
   expect(config.origins.model).toBe("user");
 });
 
-test("a damaged trust list trusts nothing and is written anew", async () => {
+test("a damaged trust list trusts nothing, and nothing is written over it: the other entries may be saved", async () => {
   using place = makePlace();
   place.project('model = "a/b"\n');
   mkdirSync(place.home, { recursive: true });
-  writeFileSync(join(place.home, "trust.json"), "{ not json");
-  expect((await place.load()).config.model).toBeUndefined();
+  const list = join(place.home, "trust.json");
+  for (const damaged of ["{ not json", "[]", '{"trusted":{}}']) {
+    writeFileSync(list, damaged);
+    expect((await place.load()).config.model).toBeUndefined();
+    await expect(place.trust()).rejects.toThrow(`${list} is damaged`);
+    await expect(openTrust(place.home).list()).rejects.toThrow("is damaged");
+    expect(await Bun.file(list).text()).toBe(damaged);
+  }
+  rmSync(list);
   await place.trust();
   expect((await place.load()).config.model).toBe("a/b");
 });

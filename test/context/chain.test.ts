@@ -78,6 +78,22 @@ test("C3 ancestors can be turned off, and one that others own or may write is sk
   chmodSync(b.dir.at("AGENTS.md"), 0o644);
   chownSync(b.dir.at("AGENTS.md"), 65534, 65534);
   expect((await b.reopen().start()).text).not.toContain("ANCESTOR");
+  // Writable by a group is fine where that is the user's own.
+  for (const [gid, found] of [
+    [1234, false],
+    [process.getgid?.() ?? 0, true],
+  ] as const) {
+    chownSync(b.dir.at("AGENTS.md"), 0, gid);
+    chmodSync(b.dir.at("AGENTS.md"), 0o664);
+    expect((await b.reopen().start()).text.includes("ANCESTOR")).toBe(found);
+  }
+});
+
+test("C3 C5 beside an ancestor's file that is not trusted the next name counts", async () => {
+  await using b = await bench({ "AGENTS.md": "PLANTED", "CLAUDE.md": "OWN", "repo/AGENTS.md": "ROOT" });
+  chmodSync(b.dir.at("AGENTS.md"), 0o666);
+  expect(paths(b, await b.engine.start())).toEqual(["CLAUDE.md", "repo/AGENTS.md"]);
+  expect(b.codes()).toEqual(["context_skipped"]);
 });
 
 test("C3 C10 /cd delivers the updated chain once, what is known as metadata", async () => {

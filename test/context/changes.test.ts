@@ -108,6 +108,65 @@ test("C5 a read that fails later keeps the last good text, warns once, and the t
   expect((await b.engine.turn("")).text).toBe("");
 });
 
+const recorded = (path: string, text: string, scope: string, origin = "nested") => ({
+  path,
+  contentHash: contentHash(text),
+  scope,
+  origin,
+});
+
+test("C10 resume: what governed a directory is looked for there, whatever it is called now and wherever its link leads", async () => {
+  await using b = await bench({
+    "repo/AGENTS.md": "ROOT",
+    "repo/docs/rules.md": "LINKED-NOW",
+    "repo/a/x": "",
+    "repo/over/AGENTS.md": "PLAIN",
+    "repo/over/AGENTS.override.md": "OVERRIDE",
+    "repo/next/CLAUDE.md": "SUCCESSOR",
+    "repo/node_modules/p/AGENTS.md": "FOREIGN",
+  });
+  symlinkSync("../docs/rules.md", b.at("a/AGENTS.md"));
+  b.engine.resumed([
+    recorded(b.at("AGENTS.md"), "ROOT", ".", "root"),
+    recorded(b.at("docs/rules.md"), "LINKED-THEN", "a"),
+    recorded(b.at("over/AGENTS.md"), "PLAIN", "over"),
+    recorded(b.at("next/AGENTS.md"), "GONE", "next"),
+    recorded(b.at("node_modules/p/AGENTS.md"), "FOREIGN", "node_modules/p"),
+  ]);
+  const { text } = await b.engine.turn("");
+  expect(text).toMatch(/docs\/rules\.md" scope="a".*status="changed">\nLINKED-NOW/);
+  expect(text).toMatch(/over\/AGENTS\.md" scope="over".*status="removed"\/>/);
+  expect(text).toMatch(/over\/AGENTS\.override\.md" scope="over".*status="added">\nOVERRIDE/);
+  expect(text).toMatch(/next\/AGENTS\.md" scope="next".*status="removed"\/>/);
+  expect(text).toMatch(/next\/CLAUDE\.md" scope="next".*status="added">\nSUCCESSOR/);
+  expect(text).not.toContain("FOREIGN");
+  expect(text).not.toContain("PLAIN");
+});
+
+test("C10 C11 resume: of many nested files the five delivered last come as text, the others as paths that a touch delivers", async () => {
+  const files: Record<string, string> = { "repo/AGENTS.md": "ROOT" };
+  for (let at = 0; at < 8; at++) files[`repo/n${at}/AGENTS.md`] = `NESTED-${at}`;
+  await using b = await bench(files);
+  b.engine.resumed(Array.from({ length: 8 }, (_, at) => recorded(b.at(`n${at}/AGENTS.md`), `NESTED-${at}`, `n${at}`)));
+  const { text } = await b.engine.turn("");
+  expect(text.match(/NESTED-\d/g)).toEqual(["NESTED-3", "NESTED-4", "NESTED-5", "NESTED-6", "NESTED-7"]);
+  for (const at of [0, 1, 2]) expect(text).toContain(`n${at}/AGENTS.md" scope="n${at}"`);
+  expect(states(b)).toMatchObject({ "repo/n0/AGENTS.md": "path_only", "repo/n7/AGENTS.md": "visible" });
+  expect((await b.engine.touched([{ path: b.at("n0/x"), kind: "read" }])).text).toContain("NESTED-0");
+});
+
+test("C10 a nested file that stands there by a link is removed with the link", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT", "repo/docs/rules.md": "LINKED", "repo/a/x": "" });
+  symlinkSync("../docs/rules.md", b.at("a/AGENTS.md"));
+  await b.engine.start();
+  expect((await b.engine.turn("see a/x")).text).toContain("LINKED");
+  rmSync(b.at("a/AGENTS.md"));
+  const { text } = await b.engine.turn("");
+  expect(text).toMatch(/docs\/rules\.md".*status="removed"\/>/);
+  expect(b.codes()).toEqual(["context_removed"]);
+  expect((await b.engine.turn("")).text).toBe("");
+});
+
 test("C10 resume: recorded hashes are compared with disk and the current text is delivered", async () => {
   await using b = await bench({
     "repo/AGENTS.md": "NOW",
@@ -115,16 +174,16 @@ test("C10 resume: recorded hashes are compared with disk and the current text is
     "repo/same/AGENTS.md": "SAME",
     "out.md": "SECRET",
   });
-  const recorded = [
-    { path: b.at("AGENTS.md"), contentHash: contentHash("THEN") },
-    { path: b.at("p/AGENTS.md"), contentHash: contentHash("P-THEN") },
-    { path: b.at("same/AGENTS.md"), contentHash: contentHash("SAME") },
-    { path: b.at("gone/AGENTS.md"), contentHash: contentHash("GONE") },
-    { path: b.dir.at("out.md"), contentHash: contentHash("x") },
-    { path: b.at("../out.md"), contentHash: contentHash("x") },
-    { path: "/etc/hostname", contentHash: contentHash("x") },
+  const earlier = [
+    recorded(b.at("AGENTS.md"), "THEN", ".", "root"),
+    recorded(b.at("p/AGENTS.md"), "P-THEN", "p"),
+    recorded(b.at("same/AGENTS.md"), "SAME", "same"),
+    recorded(b.at("gone/AGENTS.md"), "GONE", "gone"),
+    recorded(b.dir.at("out.md"), "x", ".."),
+    recorded(b.at("../out.md"), "x", "p/../../.."),
+    recorded("/etc/hostname", "x", "/etc"),
   ];
-  b.engine.resumed(recorded);
+  b.engine.resumed(earlier);
   const first = await b.engine.start();
   expect(first.text).toContain("NOW");
   const resumed = await b.engine.turn("");
@@ -137,7 +196,7 @@ test("C10 resume: recorded hashes are compared with disk and the current text is
   expect(b.codes().sort()).toEqual(["context_changed", "context_changed", "context_removed"]);
   expect((await b.engine.turn("")).text).toBe("");
   const other = b.reopen();
-  other.resumed([{ path: b.at("AGENTS.md"), contentHash: contentHash("NOW") }]);
+  other.resumed([recorded(b.at("AGENTS.md"), "NOW", ".", "root")]);
   const whole = await other.turn("same/x");
   expect(paths(b, whole)).toEqual(["repo/AGENTS.md", "repo/same/AGENTS.md"]);
 });
@@ -161,6 +220,8 @@ test("C11 after compaction: the chain from disk, five most recent nested files, 
     "repo/n4/AGENTS.md",
     "repo/n5/AGENTS.md",
     "repo/n6/AGENTS.md",
+    // Not sent: the kept part holds it.
+    "repo/n7/AGENTS.md",
   ]);
   expect(delivery.text).toContain("ROOT-NEW");
   expect(delivery.text).not.toContain("NESTED-7");

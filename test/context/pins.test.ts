@@ -158,7 +158,7 @@ test("C11 pins come again from disk after compaction, with what governs them; no
 test("C10 a resumed run's pins: the text as it is now, marked when it differs from the recorded hash", async () => {
   await using b = await bench(TREE);
   await b.engine.restore({ pins: ["api/notes.md", "../secret", "api"], drops: [] });
-  b.engine.resumed([{ path: b.at("api/notes.md"), contentHash: contentHash("NOTES-0") }]);
+  b.engine.resumed([{ path: b.at("api/notes.md"), contentHash: contentHash("NOTES-0"), scope: "api", origin: "pin" }]);
   await b.engine.start();
   expect((await b.engine.turn("")).text).toMatch(/kind="pinned_file" status="changed">\nNOTES-1/);
   expect(b.engine.pins().map((pin) => pin.path)).toEqual([b.at("api/notes.md"), b.at("api")]);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { contentHash } from "../../src/base/hash.ts";
 import { allow, allowListPath, readAllowed } from "../../src/context/allow.ts";
 import { bench, paths, SETTINGS, states } from "./bench.ts";
@@ -42,6 +42,12 @@ test("C12 a broken allow-list lifts nothing; many entries and updates stay one p
   await using b = await bench({ "repo/AGENTS.md": ATTACK, "config/context-allow.json": "{broken" });
   expect((await b.engine.start()).text).toBe("");
   const home = b.dir.at("config");
+  expect(await allow(home, { path: "/a", hash: "1" })).toEqual({
+    ok: false,
+    message: "it is damaged: repair it, or move it away",
+  });
+  expect(await Bun.file(allowListPath(home)).text()).toBe("{broken");
+  rmSync(allowListPath(home));
   for (const hash of ["1", "2"]) await allow(home, { path: "/a", hash });
   await allow(home, { path: "/b", hash: "3" });
   expect(await readAllowed(home)).toEqual([
@@ -127,4 +133,17 @@ test("C12 an allow-list that cannot be written says so", async () => {
   chmodSync(b.dir.at("plain"), 0o755);
   const answer = await allow(b.dir.at("config"), { path: "/a", hash: "1" });
   expect(answer.ok).toBe(false);
+});
+
+test("C12 a file that is blocked stays so when the model reads it whole by itself", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT", "repo/lib/AGENTS.md": ATTACK });
+  await b.engine.start();
+  // Also where the index has not come by.
+  const whole = { path: b.at("lib/AGENTS.md"), kind: "read" as const, completeHash: contentHash(ATTACK) };
+  const { text, sources } = await b.engine.touched([whole]);
+  expect({ text, sources }).toEqual({ text: "", sources: [] });
+  expect(states(b)["repo/lib/AGENTS.md"]).toBe("blocked");
+  await b.engine.indexed();
+  await b.engine.touched([whole]);
+  expect(states(b)["repo/lib/AGENTS.md"]).toBe("blocked");
 });

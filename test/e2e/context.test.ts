@@ -43,7 +43,7 @@ test("C14 thndrs context lists what applies in order, and why the others do not;
     state: "visible",
     scope: "web",
     origin: "nested",
-    reason: "governs web/app.ts, which is pinned",
+    reason: "governs web/app.ts",
   });
   expect(state("api/AGENTS.md").content_hash).toMatch(/^xxh64:[0-9a-f]{16}$/);
   expect(state("bad/AGENTS.md").state).toBe("blocked");

@@ -35,7 +35,7 @@ test("the command allows a file with what it names, whatever branch that stands 
   await using dir = await tempDir({
     "AGENTS.md": `${TEMPLATE}{% if has_tool("run_shell") %}{{ transclude( "docs/more.md" ) }}{% endif %}`,
     "team.txt": "Be kind.\n",
-    "docs/more.md": "{{ transclude('docs/deep.md') }}",
+    "docs/more.md": "{{ transclude('deep.md') }}",
     "docs/deep.md": QUOTED,
     "other.md": QUOTED,
     ".git/HEAD": "",

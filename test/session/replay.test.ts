@@ -323,7 +323,7 @@ test("facts: sources, model, changed files, totals where unknown stays unknown",
     SAMPLES.file_write,
     { ...SAMPLES.file_write, path: "b.txt", status: "failed" },
   ]);
-  expect(sources).toEqual([{ path: "/w/AGENTS.md", contentHash: "xxh64:aa" }]);
+  expect(sources).toMatchObject([{ path: "/w/AGENTS.md", contentHash: "xxh64:aa", scope: ".", origin: "root" }]);
   expect({ model, changedFiles, title }).toEqual({ model: "openai/gpt", changedFiles: ["a.txt"], title: "[31mFix the bug" });
   expect(totals).toEqual({ requests: 2, usage: { inputTokens: 12, outputTokens: 1 } });
 });

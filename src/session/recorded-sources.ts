@@ -1,0 +1,56 @@
+/**
+ * Which instruction files the conversation of a log held at its end (context.md C10, C15), folded from `context`,
+ * `context_ledger` and compaction records. Refuses: their text, which no log has.
+ */
+import type { StoredRecord } from "./records.ts";
+
+export type RecordedSource = {
+  /** As recorded: absolute. */
+  readonly path: string;
+  readonly contentHash: string;
+  /** `.` for the root, else the directory it governs, relative to the root; `~` or absolute for files outside. */
+  readonly scope: string;
+  readonly origin: string;
+};
+
+type Recorded<T extends StoredRecord["type"]> = StoredRecord & { readonly type: T };
+
+/** What a ledger calls in the conversation: as text, or as a path. */
+const HELD: ReadonlySet<string> = new Set(["visible", "path_only"]);
+
+export class SourceFold {
+  /** The most recently delivered last. */
+  readonly #held = new Map<string, RecordedSource>();
+
+  /** Delivered just now. */
+  delivered({ sources }: Recorded<"context">): void {
+    for (const { path, content_hash, scope, origin } of sources) {
+      this.#held.delete(path);
+      this.#held.set(path, { path, contentHash: content_hash, scope, origin });
+    }
+  }
+
+  /** Everything there is at this moment: what it does not call held has left the conversation, or was withdrawn. */
+  counted({ items }: Recorded<"context_ledger">): void {
+    const held = new Set<string>();
+    for (const { kind, path, scope, content_hash, state } of items) {
+      if (path === undefined || (kind !== "project_instruction" && kind !== "pinned_file") || !HELD.has(state)) continue;
+      held.add(path);
+      // What the model read by itself was delivered by nobody.
+      if (this.#held.has(path) || content_hash === undefined) continue;
+      const origin = kind === "pinned_file" ? "pin" : "nested";
+      this.#held.set(path, { path, contentHash: content_hash, scope: scope ?? ".", origin });
+    }
+    for (const path of this.#held.keys()) if (!held.has(path)) this.#held.delete(path);
+  }
+
+  /** A summary stands for everything so far: what is still needed was delivered again behind it. */
+  summarised(): void {
+    this.#held.clear();
+  }
+
+  /** The least recently delivered first. */
+  finish(): readonly RecordedSource[] {
+    return [...this.#held.values()];
+  }
+}
