@@ -3,23 +3,17 @@
  * time a start takes, measured), and leaves the rest to program.ts. Refuses: everything else.
  */
 import { version } from "./app/version.ts";
-import { openOutput } from "./ui/output.ts";
-
-/** `thndrs --version`; false when the text was lost, which the program can explain. */
-async function saidVersion(): Promise<boolean> {
-  const { stdout } = openOutput({ env: {}, color: "never" });
-  stdout.line(`thndrs ${version}`);
-  await stdout.flush();
-  return !stdout.lost;
-}
+import { writeLine } from "./ui/output.ts";
 
 async function main(argv: readonly string[]): Promise<void> {
-  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V") && (await saidVersion())) return;
+  if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V") && (await writeLine(`thndrs ${version}`))) return;
   // Lazy door: everything else.
   const { runProgram } = await import("./program.ts");
-  await runProgram(argv, (code) => {
+  const { stuck } = await runProgram(argv, (code) => {
     process.exitCode = code;
   });
+  // A reader that takes nothing would keep us for ever.
+  if (stuck) process.exit();
 }
 
 await main(process.argv.slice(2));

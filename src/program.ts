@@ -8,6 +8,7 @@ import { resolve } from "node:path";
 import { commit, version } from "./app/version.ts";
 import { ignoredSignals } from "./base/ignored-signals.ts";
 import type { ProcessOwner } from "./base/process.ts";
+import { exitOf } from "./base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "./base/user-error.ts";
 import { type Parsed, parseArgs } from "./cli/args.ts";
 import { readEnvironment } from "./config/env.ts";
@@ -16,6 +17,9 @@ import { type Output, openOutput } from "./ui/output.ts";
 import type { PrintFormat } from "./ui/print.ts";
 
 const SIGNALS = ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"] as const;
+
+/** How long what was told to end goes on writing to a reader that takes nothing. */
+const STALL_MS = 1000;
 
 /** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
 const BUG_GRACE_MS = 5000;
@@ -69,6 +73,11 @@ function formatOf(argv: readonly string[]): PrintFormat {
   return words.includes("--output-format") && (value === "json" || value === "stream-json") ? value : "text";
 }
 
+/** Of a run that went well but for its output, which did not get out (in time). */
+function lateCode({ reason }: AbortSignal): ExitCode {
+  return exitOf(reason) ?? (reason === "timeout" ? EXIT.timeout : EXIT.failed);
+}
+
 type Start = {
   readonly parsed: Parsed;
   readonly env: Readonly<Record<string, string>>;
@@ -112,8 +121,11 @@ async function open({ parsed, env, output, controller, elapsed, adopt }: Start):
   }
 }
 
-/** Runs what argv asks for, to its end. `exit` takes the code as soon as one is known; the last one counts. */
-export async function runProgram(argv: readonly string[], exit: (code: ExitCode) => void): Promise<void> {
+/**
+ * Runs what argv asks for, to its end. `exit` takes the code as soon as one is known; the last one counts. `stuck`: it does not
+ * end by itself, because a reader that takes nothing was given up.
+ */
+export async function runProgram(argv: readonly string[], exit: (code: ExitCode) => void): Promise<{ readonly stuck: boolean }> {
   const started = performance.now();
   const elapsed = (): number => performance.now() - started;
   const env = readEnvironment();
@@ -138,6 +150,10 @@ export async function runProgram(argv: readonly string[], exit: (code: ExitCode)
     const { reportBug } = await import("./cli/early-end.ts");
     reportBug(error, end());
   };
+  controller.signal.addEventListener("abort", () => {
+    output.stdout.hurry(STALL_MS);
+    output.stderr.hurry(STALL_MS);
+  });
   process.on("uncaughtException", onBug);
   process.on("unhandledRejection", onBug);
   let code: ExitCode;
@@ -152,10 +168,15 @@ export async function runProgram(argv: readonly string[], exit: (code: ExitCode)
     code = reportFatal(error, end(), controller.signal);
   }
   exit(bug ? EXIT.internal : code);
-  await Promise.all([output.stdout.flush(), output.stderr.flush()]);
-  if (!output.stdout.lost) return;
-  if (!bug && code === EXIT.ok) exit(EXIT.failed);
-  const { reportLost } = await import("./cli/early-end.ts");
-  reportLost(end());
-  await output.stderr.flush();
+  const { stdout, stderr } = output;
+  await Promise.all([stdout.flush(), stderr.flush()]);
+  if (stdout.lost) {
+    if (!bug && code === EXIT.ok) exit(lateCode(controller.signal));
+    // The same terminal, as likely as not.
+    if (stdout.broken === "ETIMEDOUT") stderr.hurry(STALL_MS);
+    const { reportLost } = await import("./cli/early-end.ts");
+    reportLost(end());
+    await stderr.flush();
+  }
+  return { stuck: [stdout, stderr].some(({ broken, busy }) => broken !== undefined && busy) };
 }

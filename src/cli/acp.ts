@@ -48,6 +48,9 @@ function noticesOf({ flags, output }: CommandContext): Notices {
   return createNotices(output.stderr, verbosityOf(flags));
 }
 
+/** How long answers may wait for a client that has closed our input. */
+const END_STALL_MS = 2000;
+
 async function serve(context: CommandContext, words: readonly string[]): Promise<ExitCode> {
   // What an editor appends to our command line when it lends a terminal to log in (the `setup` method of initialize).
   if (words.length === 1 && words[0] === "setup") {
@@ -62,7 +65,8 @@ async function serve(context: CommandContext, words: readonly string[]): Promise
   const notices = noticesOf(context);
   const processes = context.processes ?? createProcessOwner();
   await serveAcp({
-    input: stdinStream(),
+    // Whoever asks no more may read no more either.
+    input: stdinStream().pipeThrough(new TransformStream({ flush: () => stdout.hurry(END_STALL_MS) })),
     write: async (bytes) => {
       stdout.write(bytes);
       await stdout.flush();

@@ -129,7 +129,10 @@ async function printWithin(context: RunContext, notices: Notices): Promise<ExitC
     const prompt = await collectPrompt(context, notices);
     const opened = await openRun(context, "print");
     try {
-      return await print(context, opened, prompt, notices);
+      const code = await print(context, opened, prompt, notices);
+      // What is not out yet is part of the run.
+      await Promise.all([context.output.stdout.flush(), context.output.stderr.flush()]);
+      return code;
     } finally {
       // After a run it is closed already, and what that failed at is in the result.
       await opened.runtime.close().catch(() => undefined);

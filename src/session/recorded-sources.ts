@@ -21,9 +21,12 @@ const HELD: ReadonlySet<string> = new Set(["visible", "path_only"]);
 export class SourceFold {
   /** The most recently delivered last. */
   readonly #held = new Map<string, RecordedSource>();
+  #isSummarised = false;
 
   /** Delivered just now. */
   delivered({ sources }: Recorded<"context">): void {
+    if (this.#isSummarised) this.#held.clear();
+    this.#isSummarised = false;
     for (const { path, content_hash, scope, origin } of sources) {
       this.#held.delete(path);
       this.#held.set(path, { path, contentHash: content_hash, scope, origin });
@@ -44,9 +47,12 @@ export class SourceFold {
     for (const path of this.#held.keys()) if (!held.has(path)) this.#held.delete(path);
   }
 
-  /** A summary stands for everything so far: what is still needed was delivered again behind it. */
+  /**
+   * A summary stands for everything so far: what is still needed is delivered again behind it. A run that was killed between the
+   * two had not come to that, and needs what it held.
+   */
   summarised(): void {
-    this.#held.clear();
+    this.#isSummarised = true;
   }
 
   /** The least recently delivered first. */

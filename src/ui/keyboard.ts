@@ -111,8 +111,10 @@ class TerminalKeyboard implements Keyboard {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // Also while it is lent: we may be gone before whoever has it.
-    this.#tidy();
+    // Also while it is lent: we may be gone before whoever has it. In the middle of a write the system would let us wait for its end.
+    const { stream } = this.#options;
+    if (stream.busy) void stream.flush().then(() => this.#tidy());
+    else this.#tidy();
   }
 
   /** Whoever had it may have been ended before it tidied up. */
@@ -129,8 +131,8 @@ class TerminalKeyboard implements Keyboard {
     this.#source.stop();
     if (!this.#options.plain) this.#options.stream.writeNow(this.#reportsKeys ? REPORT_NO_KEYS + OFF : OFF);
     this.#reportsKeys = false;
-    // Where the terminal is gone it has no mode to restore.
-    this.#setRawMode(false);
+    // Where the terminal is gone it has no mode to restore; one that takes nothing would hold us up, and the runtime restores it at exit.
+    if (!this.#options.stream.busy) this.#setRawMode(false);
   }
 
   readonly #onContinue = (): void => {

@@ -41,6 +41,8 @@ export type LiveOptions = {
 };
 
 const FRAME_MS = 34;
+/** How long the last of it may wait for the terminal. */
+export const LAST_STALL_MS = 2000;
 /** Terminals that know it show a frame as a whole; others ignore it. */
 const TOGETHER = "\x1b[?2026h";
 const DONE = "\x1b[?2026l";
@@ -143,6 +145,8 @@ class Live implements LiveTerminal {
     this.#stopResize();
     this.#write(this.#held ? "" : this.#takeSettled());
     this.#frame = undefined;
+    // A terminal that takes nothing more is not waited for.
+    this.#options.stream.hurry(LAST_STALL_MS);
     await this.#options.stream.flush();
   }
 

@@ -3,6 +3,7 @@
  * a reader that goes away ends the stream quietly. Refuses: colours, sanitising, deciding what is said.
  */
 import { isTerminal } from "./device.ts";
+import { openSink, type Sink } from "./sink.ts";
 import { ttySize } from "./tty.ts";
 
 /** One output stream. Writes are queued in order; nothing throws. */
@@ -22,6 +23,10 @@ export interface OutputStream {
   line(text: string): void;
   /** Resolves when all that was written has left the process, or the stream broke. Await it between large writes: back-pressure. */
   flush(): Promise<void>;
+  /** From now on a reader that takes nothing for `stallMs` is given up: the stream breaks with ETIMEDOUT. */
+  hurry(stallMs: number): void;
+  /** A write is going on. Where the stream is broken all the same, nobody waits for it, and it keeps the program from ending. */
+  readonly busy: boolean;
   /** Calls back once when the stream breaks (at once if it already has). */
   onBroken(listener: (code: string) => void): void;
   /** Height in rows; 24 where it is not a terminal. */
@@ -39,17 +44,18 @@ export type OutputOptions = {
   readonly color: "auto" | "always" | "never";
 };
 
-/** Text collected before it is handed to the kernel in one go. */
-const BATCH_BYTES = 64 * 1024;
-
 class FileStream implements OutputStream {
   broken: string | undefined;
   readonly #fd: 1 | 2;
   readonly #options: OutputOptions;
   #terminal: boolean | undefined;
-  #sink: Bun.FileSink | undefined;
+  #sink: Sink | undefined;
   #queue: (string | Uint8Array)[] = [];
   #pump: Promise<void> | undefined;
+  #writing = false;
+  #stallMs: number | undefined;
+  #stall: ReturnType<typeof setTimeout> | undefined;
+  readonly #gone = Promise.withResolvers<void>();
   #listeners: ((code: string) => void)[] = [];
 
   constructor(fd: 1 | 2, options: OutputOptions) {
@@ -95,6 +101,11 @@ class FileStream implements OutputStream {
   }
 
   writeNow(text: string): void {
+    // In the middle of another write it would be torn, or wait as long as that.
+    if (this.#writing) {
+      this.write(text);
+      return;
+    }
     try {
       process.getBuiltinModule("node:fs").writeSync(this.#fd, text);
     } catch {
@@ -110,8 +121,8 @@ class FileStream implements OutputStream {
     }
   }
 
-  #open(): Bun.FileSink {
-    this.#sink ??= (this.#fd === 1 ? Bun.stdout : Bun.stderr).writer({ highWaterMark: BATCH_BYTES });
+  #open(): Sink {
+    this.#sink ??= openSink(this.#fd);
     return this.#sink;
   }
 
@@ -126,7 +137,17 @@ class FileStream implements OutputStream {
   }
 
   async flush(): Promise<void> {
-    while (this.#pump) await this.#pump;
+    while (this.#pump && this.broken === undefined) await Promise.race([this.#pump, this.#gone.promise]);
+  }
+
+  hurry(stallMs: number): void {
+    if (this.#stallMs !== undefined && this.#stallMs <= stallMs) return;
+    this.#stallMs = stallMs;
+    if (this.#writing) this.#watch();
+  }
+
+  get busy(): boolean {
+    return this.#writing;
   }
 
   onBroken(listener: (code: string) => void): void {
@@ -142,19 +163,37 @@ class FileStream implements OutputStream {
       while (this.#queue.length > 0 && this.broken === undefined) {
         const batch = this.#queue;
         this.#queue = [];
-        for (const part of joined(batch)) await sink.write(part);
-        await sink.flush();
+        for (const part of joined(batch)) for (const piece of pieces(part)) await this.#send(sink, piece);
       }
     } catch (error) {
-      this.#break(error);
+      this.#break(error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "EIO");
     } finally {
       this.#pump = undefined;
     }
   }
 
-  #break(error: unknown): void {
-    this.broken = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "EIO";
+  async #send(sink: Sink, part: string | Uint8Array): Promise<void> {
+    this.#writing = true;
+    this.#watch();
+    try {
+      await sink.write(part);
+    } finally {
+      clearTimeout(this.#stall);
+      this.#writing = false;
+    }
+  }
+
+  #watch(): void {
+    if (this.#stallMs === undefined) return;
+    clearTimeout(this.#stall);
+    this.#stall = setTimeout(() => this.#break("ETIMEDOUT"), this.#stallMs);
+  }
+
+  #break(code: string): void {
+    if (this.broken !== undefined) return;
+    this.broken = code;
     this.#queue = [];
+    this.#gone.resolve();
     for (const listener of this.#listeners.splice(0)) listener(this.broken);
   }
 }
@@ -163,6 +202,25 @@ function joined(batch: readonly (string | Uint8Array)[]): readonly (string | Uin
   if (batch.length === 1) return batch;
   if (batch.every((part) => typeof part === "string")) return [batch.join("")];
   return [...batch];
+}
+
+/** What a slow reader takes at a time: whoever takes one of them is not stuck. */
+const PIECE_BYTES = 64 * 1024;
+
+function* pieces(part: string | Uint8Array): Generator<string | Uint8Array> {
+  if (part.length <= PIECE_BYTES) return yield part;
+  const bytes = typeof part === "string" ? new TextEncoder().encode(part) : part;
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
+}
+
+/** One line on stdout for a program that says nothing else. False when it was lost; a reader that is not there loses nothing. */
+export async function writeLine(text: string): Promise<boolean> {
+  try {
+    await Bun.write(Bun.stdout, `${text}\n`);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPIPE";
+  }
 }
 
 /** Opens both streams; each one's terminal and colour questions are answered for itself. */

@@ -2,7 +2,7 @@
  * A terminal that only knows lines (TERM=dumb): what is typed is echoed, everything else starts on a line of its own. No
  * control sequence is ever written. Refuses: a live region.
  */
-import type { LiveTerminal } from "./live.ts";
+import { LAST_STALL_MS, type LiveTerminal } from "./live.ts";
 import type { LiveView } from "./live-view.ts";
 import type { OutputStream } from "./output.ts";
 import { visible } from "./sanitize.ts";
@@ -82,6 +82,7 @@ export function createPlainTerminal(stream: OutputStream, view: () => LiveView):
       over = true;
       clearTimeout(planned);
       leaveLine();
+      stream.hurry(LAST_STALL_MS);
       await stream.flush();
     },
   };

@@ -120,7 +120,7 @@ async function settle(options: PrintOptions, ended: TurnOutcome): Promise<TurnOu
 function codeOf(options: PrintOptions, outcome: TurnOutcome): ExitCode {
   const { signal, output } = options;
   if (outcome.status === "cancelled" && !signal.aborted && output.stdout.broken !== undefined)
-    return output.stdout.broken === "EPIPE" ? EXIT.sigpipe : EXIT.failed;
+    return output.stdout.lost ? EXIT.failed : EXIT.sigpipe;
   return exitCodeOf(outcome, typeof signal.reason === "string" ? signal.reason : "");
 }
 

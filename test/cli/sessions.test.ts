@@ -23,6 +23,8 @@ function stream(parts: string[], isTerminal: boolean): OutputStream {
     onResize: () => () => undefined,
     writeNow: () => undefined,
     prepare: () => undefined,
+    hurry: () => undefined,
+    busy: false,
     broken: undefined,
     lost: false,
     write,

@@ -41,6 +41,8 @@ function captured(onLine?: (line: string) => void): OutputStream & { readonly te
     onResize: () => () => undefined,
     writeNow: write,
     prepare: () => undefined,
+    hurry: () => undefined,
+    busy: false,
     text: () => parts.join(""),
   };
 }

@@ -57,4 +57,6 @@ test("a ledger is the last word: what it does not call held is gone, what was re
 test("a summary in force clears what came before it, one that waits does not", () => {
   expect(held(delivered("a"), { ...compaction, review: "not_required" }, delivered("b"))).toEqual(["b"]);
   expect(held(delivered("a"), { ...compaction, review: "pending" }, delivered("b"))).toEqual(["a", "b"]);
+  // Killed before anything was delivered again.
+  expect(held(delivered("a"), { ...compaction, review: "not_required" })).toEqual(["a"]);
 });

@@ -96,6 +96,8 @@ function streamOf(screen: Screen, onWrite: (text: string) => void = () => undefi
     onResize: () => () => undefined,
     writeNow: () => undefined,
     prepare: () => undefined,
+    hurry: () => undefined,
+    busy: false,
   };
 }
 
