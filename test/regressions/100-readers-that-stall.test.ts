@@ -22,7 +22,7 @@ async function until(is: () => boolean | Promise<boolean>): Promise<void> {
 
 async function isAnswered(cwd: string): Promise<boolean> {
   const dir = join(cwd, ".thndrs", "sessions");
-  const log = readdirSync(dir, { withFileTypes: false }).find((name) => name.endsWith(".jsonl"));
+  const log = readdirSync(dir).find((name) => name.endsWith(".jsonl"));
   return log !== undefined && (await Bun.file(join(dir, log)).text()).includes('"assistant_finished"');
 }
 
