@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Decisions } from "../session/decisions.ts";
-import { workspaceOf } from "../session/ids.ts";
+import { ownerOf } from "../session/ids.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
 import type { RecordedSource } from "../session/recorded-sources.ts";
 import type { PendingSummary } from "../session/replay.ts";
@@ -94,10 +94,9 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
   if (request.resume !== undefined) {
     // Lazy door: only a resumed run pays for reading.
     const { resumeSession } = await import("../session/resume.ts");
-    const owner = workspaceOf(dir, workspace.root);
     const resumed = await resumeSession(dir, request.resume, {
       ...bounds,
-      ...(owner !== undefined && { workspace: owner }),
+      owner: ownerOf(dir, workspace.root),
       onBroken,
       reading: warmUpFor,
       diagnose: (diagnostic) => emit({ type: "diagnostic", diagnostic }),

@@ -16,8 +16,8 @@ import { renderTable } from "./table.ts";
 type Chosen = { readonly id: string; readonly path: string; readonly redact: (text: string) => string };
 
 async function choose(context: CommandContext, wanted: string): Promise<Chosen> {
-  const { dir, workspace, redact } = await openSessionPlace(context);
-  const id = findSession(dir, wanted, workspace);
+  const { dir, owner, redact } = await openSessionPlace(context);
+  const id = findSession(dir, wanted, owner);
   const summary = summarize(dir, id);
   if (summary === undefined) throw new UserError(`No such session: ${JSON.stringify(wanted)}`);
   return { id, path: summary.path, redact };

@@ -4,14 +4,14 @@ import { redact } from "../base/redact.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { loadConfig } from "../config/load.ts";
-import { workspaceOf } from "../session/ids.ts";
+import { type Owner, ownerOf } from "../session/ids.ts";
 import type { CommandContext } from "./command.ts";
 
 export type SessionPlace = {
   /** Absolute. */
   readonly dir: string;
-  /** Whose `latest` is meant, where several workspaces share the directory. */
-  readonly workspace: string | undefined;
+  /** Whose `latest` is meant. */
+  readonly owner: Owner;
   readonly redact: (text: string) => string;
 };
 
@@ -22,7 +22,7 @@ export async function openSessionPlace({ env, flags, cwd }: CommandContext): Pro
   const dir = loaded.config.sessionDir ?? join(root, ".thndrs", "sessions");
   return {
     dir,
-    workspace: workspaceOf(dir, root),
+    owner: ownerOf(dir, root),
     redact: (text) => redact(text, { exact }),
   };
 }

@@ -56,7 +56,7 @@ function noWords(words: readonly string[], usage: string): void {
 }
 
 function openSummary(place: SessionPlace, wanted: string): SessionSummary {
-  const id = findSession(place.dir, wanted, place.workspace);
+  const id = findSession(place.dir, wanted, place.owner);
   const summary = summarize(place.dir, id);
   if (summary === undefined) throw new UserError(`No such session: ${JSON.stringify(wanted)}`);
   return redacted(summary, place);
@@ -162,7 +162,7 @@ async function rename(context: CommandContext, place: SessionPlace, words: reado
   const [wanted, ...rest] = words;
   const title = cleanTitle(place.redact(rest.join(" ")));
   if (wanted === undefined || title === "") throw new UserError("usage: thndrs sessions rename ID TITLE");
-  const id = findSession(place.dir, wanted, place.workspace);
+  const id = findSession(place.dir, wanted, place.owner);
   let broken: string | undefined;
   const log = await openSessionLog({
     dir: place.dir,
@@ -211,7 +211,7 @@ async function search(context: CommandContext, place: SessionPlace, words: reado
 async function remove(context: CommandContext, place: SessionPlace, words: readonly string[]): Promise<ExitCode> {
   if (words.length === 0) throw new UserError("usage: thndrs sessions delete ID…");
   // All names are checked before the first file goes.
-  const ids = [...new Set(words.map((word) => findSession(place.dir, word, place.workspace)))];
+  const ids = [...new Set(words.map((word) => findSession(place.dir, word, place.owner)))];
   return removeAll(context, place, ids);
 }
 

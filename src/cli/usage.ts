@@ -38,9 +38,9 @@ export async function runUsage(context: CommandContext): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function chosen({ dir, workspace }: SessionPlace, wanted: string | undefined): SessionSummary[] {
+function chosen({ dir, owner }: SessionPlace, wanted: string | undefined): SessionSummary[] {
   if (wanted === undefined) return listSessions(dir);
-  const summary = summarize(dir, findSession(dir, wanted, workspace));
+  const summary = summarize(dir, findSession(dir, wanted, owner));
   return summary === undefined ? [] : [summary];
 }
 

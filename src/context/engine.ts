@@ -156,7 +156,10 @@ class Engine implements ContextEngine {
 
   async restore({ pins, drops }: Decisions): Promise<void> {
     if (!this.#options.settings.enabled) return;
-    await this.#pins.restore(pins);
+    for (const path of await this.#pins.restore(pins)) {
+      const message = `${path}: pinned in the earlier run; it may hold secrets, so it is sent only if you pin it again`;
+      this.#options.diagnose({ severity: "warning", code: "context_pin", path, message });
+    }
     for (const drop of drops) this.#ledger.drops.add(drop);
   }
 

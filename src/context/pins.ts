@@ -8,6 +8,7 @@ import { lstat } from "../base/async-fs.ts";
 import type { PinAnswer, PinnedPath } from "./contract.ts";
 import type { Named } from "./nested.ts";
 import { absoluteCandidates, governingDirectory, isInside, scopeOf } from "./places.ts";
+import { isSecretFile } from "./secret-files.ts";
 
 type Pin = { readonly typed: string /** False: only what governs the path is wanted. */; readonly text: boolean };
 
@@ -61,9 +62,18 @@ export class PinBoard {
     return { ok: true, message, path, fresh: true };
   }
 
-  /** Pins of an earlier run, by paths relative to the root; one that now leads outside is left out. */
-  async restore(paths: readonly string[]): Promise<void> {
-    for (const path of paths) await this.pin(join(this.#root, path), this.#root, true);
+  /**
+   * Pins of an earlier run, by paths relative to the root; one that now leads outside is left out, and so is a file that may hold
+   * secrets (security.md 3): a log, which may have come with the repository, is not the user asking for it. Answers those.
+   */
+  async restore(paths: readonly string[]): Promise<string[]> {
+    const left: string[] = [];
+    for (const path of paths) {
+      const whole = join(this.#root, path);
+      if (isSecretFile(this.#root, whole)) left.push(whole);
+      else await this.pin(whole, this.#root, true);
+    }
+    return left;
   }
 
   list(): PinnedPath[] {

@@ -48,11 +48,14 @@ export function leadsToLog(path: string): boolean {
 }
 
 /**
- * Whose `latest` is meant in `dir`: of the workspace at `root` where others may keep their sessions there too. A directory inside
- * a workspace is its own, whatever that was once called.
+ * Whose `latest` is meant in a directory of sessions: of the workspace at `root`. `alone`: nobody else's are there, so where none
+ * was made at that place the workspace was once called otherwise (or has brought them along).
  */
-export function workspaceOf(dir: string, root: string): string | undefined {
-  return dir.startsWith(root.endsWith(sep) ? root : root + sep) ? undefined : root;
+export type Owner = { readonly root: string; readonly alone: boolean };
+
+/** A directory inside a workspace is its own. */
+export function ownerOf(dir: string, root: string): Owner {
+  return { root, alone: dir.startsWith(root.endsWith(sep) ? root : root + sep) };
 }
 
 /** `id` has passed `isSessionId`. */

@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, type
 import { errnoOf } from "../base/file-problem.ts";
 import { EXIT, UserError } from "../base/user-error.ts";
 import { isEnvelope } from "./envelope.ts";
-import { idOfFile, isSessionFile, isSessionId, sessionFile } from "./ids.ts";
+import { idOfFile, isSessionFile, isSessionId, type Owner, sessionFile } from "./ids.ts";
 import { parseLine } from "./lines.ts";
 import { readAt } from "./tail.ts";
 import { cleanTitle } from "./title.ts";
@@ -20,7 +20,10 @@ export type SessionSummary = {
   readonly workspace: string;
   /** ISO 8601; "" when the file holds no readable record. */
   readonly created: string;
-  /** The later of the first and the last record's time, so a clock that went backwards does not hide a session (J15). */
+  /**
+   * The later of the first and the last record's time, so a clock that went backwards does not hide a session (J15); no later than
+   * the file was written: nobody claims to be the newest for ever.
+   */
   readonly updated: string;
   readonly bytes: number;
   /** Milliseconds since 1970: when the file was last written, for one that says no time itself. */
@@ -86,19 +89,11 @@ export function listSessions(dir: string): SessionSummary[] {
 }
 
 /**
- * The id `wanted` stands for: exact, a unique prefix (with or without `session-`), or `latest`, which is the latest of
- * `workspace` where one is given (a directory that several workspaces share).
+ * The id `wanted` stands for: exact, a unique prefix (with or without `session-`), or `latest`, which is the latest of `owner`.
  * @throws UserError naming the candidates, or saying that there is no such session.
  */
-export function findSession(dir: string, wanted: string, workspace?: string): string {
-  if (wanted === "latest") {
-    // A file without one readable record (the program died before its first line) is nothing to go on with.
-    const latest = listSessions(dir).find(
-      (session) => session.updated !== "" && (workspace === undefined || session.workspace === workspace),
-    );
-    if (latest !== undefined) return latest.id;
-    throw new UserError(`There are no sessions${workspace === undefined ? "" : ` of ${workspace}`} in ${dir}.`);
-  }
+export function findSession(dir: string, wanted: string, owner?: Owner): string {
+  if (wanted === "latest") return latestOf(dir, owner);
   if (!isSessionId(wanted)) throw noSuchSession(wanted);
   const ids = sessionIds(dir).filter((id) => isPlainFile(sessionFile(dir, id)));
   if (ids.includes(wanted)) return wanted;
@@ -109,6 +104,16 @@ export function findSession(dir: string, wanted: string, workspace?: string): st
   const shown = candidates.slice(0, 20).map((id) => `  ${id}`);
   if (candidates.length > shown.length) shown.push(`  … and ${candidates.length - shown.length} more`);
   throw new UserError(`"${wanted}" could be any of ${candidates.length} sessions:\n${shown.join("\n")}`);
+}
+
+/** One that a repository has brought along comes after those that were made here. */
+function latestOf(dir: string, owner: Owner | undefined): string {
+  // A file without one readable record (the program died before its first line) is nothing to go on with.
+  const found = listSessions(dir).filter((session) => session.updated !== "");
+  const own = owner === undefined ? undefined : found.find((session) => session.workspace === owner.root);
+  const latest = own ?? (owner?.alone === false ? undefined : found[0]);
+  if (latest !== undefined) return latest.id;
+  throw new UserError(`There are no sessions${owner?.alone === false ? ` of ${owner.root}` : ""} in ${dir}.`);
 }
 
 function noSuchSession(wanted: string): UserError {
@@ -150,7 +155,7 @@ function describe(fd: number, id: string, path: string, { size, mtimeMs }: Stats
     provider: facts.provider,
     workspace: facts.workspace,
     created: facts.first,
-    updated: compare(facts.first, facts.last) > 0 ? facts.first : facts.last,
+    updated: earlier(compare(facts.first, facts.last) > 0 ? facts.first : facts.last, mtimeMs),
     bytes: size,
     modified: mtimeMs,
   };
@@ -252,6 +257,14 @@ function asRecord(value: unknown): LooseRecord | undefined {
       return typeof text === "string" ? text.toWellFormed() : "";
     },
   };
+}
+
+/** Clocks of files and of programs agree but for this. */
+const SKEW_MS = 60_000;
+
+function earlier(time: string, modifiedMs: number): string {
+  const latest = new Date(modifiedMs + SKEW_MS).toISOString();
+  return compare(time, latest) > 0 ? latest : time;
 }
 
 function compare(a: string, b: string): number {

@@ -2,7 +2,8 @@
 import { statSync } from "node:fs";
 import { EXIT, UserError } from "../base/user-error.ts";
 import type { Diagnostic } from "../types/event.ts";
-import { findSession } from "./list.ts";
+import type { Owner } from "./ids.ts";
+import { findSession, summarize } from "./list.ts";
 import { openSessionLog, type SessionLog } from "./log.ts";
 import { describeSkipped, newTally } from "./read.ts";
 import { type Conversation, readConversation } from "./replay.ts";
@@ -21,8 +22,8 @@ type ResumeOptions = {
   readonly signal?: AbortSignal;
   /** Called before a conversation is rebuilt from a log of so many bytes. */
   readonly reading?: (bytes: number) => void;
-  /** Whose `latest` is meant, in a directory that several workspaces share. */
-  readonly workspace?: string;
+  /** Whose `latest` is meant. */
+  readonly owner?: Owner;
 };
 
 type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
@@ -32,7 +33,7 @@ type Resumed = Conversation & { readonly id: string; readonly log: SessionLog };
  * @throws UserError when there is no such session, the prefix is ambiguous, or another process writes it.
  */
 export async function resumeSession(dir: string, wanted: string, options: ResumeOptions): Promise<Resumed> {
-  const id = findSession(dir, wanted, options.workspace);
+  const id = findSession(dir, wanted, options.owner);
   const { onBroken, now, signal, diagnose, within } = options;
   const log = await openSessionLog({
     dir,
@@ -48,6 +49,9 @@ export async function resumeSession(dir: string, wanted: string, options: Resume
     const conversation = await readConversation(log.path, tally, signal);
     const warn = (message: string): void => diagnose({ severity: "warning", code: "session_resume", message, path: log.path });
     const skipped = describeSkipped(tally);
+    const made = wanted === "latest" ? summarize(dir, id)?.workspace : undefined;
+    if (made && options.owner && made !== options.owner.root)
+      warn(`session ${id} was made in ${made}: if it came with the repository, its messages are not yours`);
     if (skipped !== undefined) warn(`session ${id}: ${skipped}`);
     if (tally.foreign > 0)
       warn(

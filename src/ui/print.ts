@@ -116,10 +116,14 @@ async function settle(options: PrintOptions, ended: TurnOutcome): Promise<TurnOu
   return { ...ended, status: "failed", error: { class: "internal", message } };
 }
 
-/** The code of a run; one that was cut short because stdout broke ends as a reader that went away, or as a failed write. */
+/**
+ * The code of a run; one that was cut short because stdout broke ends as a reader that went away, or as a failed write. So does one
+ * whose events were not taken to the end.
+ */
 function codeOf(options: PrintOptions, outcome: TurnOutcome): ExitCode {
-  const { signal, output } = options;
-  if (outcome.status === "cancelled" && !signal.aborted && output.stdout.broken !== undefined)
+  const { signal, output, format } = options;
+  const isCut = outcome.status === "cancelled" || (outcome.status === "ok" && format === "stream-json");
+  if (isCut && !signal.aborted && output.stdout.broken !== undefined)
     return output.stdout.lost ? EXIT.failed : EXIT.sigpipe;
   return exitCodeOf(outcome, typeof signal.reason === "string" ? signal.reason : "");
 }
@@ -157,6 +161,7 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
   else if (format === "text" && ended.status === "ok") stdout.line(ended.text);
   const outcome = await settle(options, ended);
   unsubscribe();
+  if (format === "stream-json") await stdout.flush();
   const code = codeOf(options, outcome);
   if (format !== "text") {
     const result = resultOf(options, outcome, code);

@@ -2,7 +2,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { type ExportFormat, exportSession as project } from "../session/export.ts";
-import { workspaceOf } from "../session/ids.ts";
+import { ownerOf } from "../session/ids.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
 import { newTally } from "../session/read.ts";
 import { cleanTitle } from "../session/title.ts";
@@ -42,11 +42,11 @@ async function resumeChosen(repl: Repl, words: readonly string[]): Promise<void>
     repl.error("sessions are not kept here (--ephemeral)");
     return;
   }
-  const owner = workspaceOf(dir, repl.runtime.workspace);
+  const owner = ownerOf(dir, repl.runtime.workspace);
   let wanted = words[0];
   if (wanted === undefined) {
     const others = listSessions(dir).filter(
-      (found) => found.id !== repl.runtime.sessionId && (owner === undefined || found.workspace === owner),
+      ({ id, workspace }) => id !== repl.runtime.sessionId && (owner.alone || workspace === owner.root),
     );
     if (others.length === 0) {
       repl.say(["there is no earlier session here"]);

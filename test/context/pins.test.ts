@@ -162,5 +162,22 @@ test("C10 a resumed run's pins: the text as it is now, marked when it differs fr
   await b.engine.start();
   expect((await b.engine.turn("")).text).toMatch(/kind="pinned_file" status="changed">\nNOTES-1/);
   expect(b.engine.pins().map((pin) => pin.path)).toEqual([b.at("api/notes.md"), b.at("api")]);
-  expect(b.codes()).toEqual(["context_changed"]);
+  // A path to the outside is left out without a word, one to a secret with one.
+  expect(b.codes()).toEqual(["context_pin", "context_changed"]);
+});
+
+test("C10 a log cannot pin files that may hold secrets: only who asks for them by their path gets them", async () => {
+  await using b = await bench({
+    ...TREE,
+    "repo/.env": "KEY=hidden",
+    "repo/.git/config": "[hidden]",
+    "repo/tls/server.key": "hidden",
+  });
+  await b.engine.restore({ pins: [".env", "./.env", ".git/config", "tls/server.key", "api/notes.md"], drops: [] });
+  const { text } = await b.engine.turn("");
+  expect(text).toContain("NOTES-1");
+  expect(text).not.toContain("hidden");
+  expect(b.codes()).toEqual(["context_pin", "context_pin", "context_pin", "context_pin"]);
+  await b.engine.pin(".env");
+  expect((await b.engine.turn("")).text).toContain("KEY=hidden");
 });
