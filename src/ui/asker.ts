@@ -63,6 +63,7 @@ function questionFor(
     ],
     initial: "once",
     signal,
+    isGuarded: true,
   };
 }
 

@@ -35,6 +35,8 @@ export type Asking<T> = {
   readonly lines: readonly string[];
   /** The answer to those lines. */
   readonly read: (typed: string) => Reading<T>;
+  /** As a question's (picker.ts). */
+  readonly isGuarded?: boolean;
   /** What is typed is not shown. */
   readonly secret?: boolean;
 };
@@ -48,11 +50,12 @@ const YES_OR_NO = /^(?:y|yes|n|no|[hjkl ])$/i;
 
 /** One of several answers. */
 export function listOf<T>(question: Question<T>): Asking<T> {
-  const { choices, message, signal } = question;
+  const { choices, isGuarded = false, message, signal } = question;
   const initial = choices.findIndex((choice) => choice.value === question.initial);
   return {
     message,
     signal,
+    isGuarded,
     rows: Math.min(choices.length, MAX_SHOWN),
     lines: questionLines(question),
     read: (typed) => {
@@ -67,6 +70,8 @@ export function listOf<T>(question: Question<T>): Asking<T> {
           ...(choice.hint === undefined ? {} : { hint: visible(choice.hint) }),
         })),
         maxItems: MAX_SHOWN,
+        // Said beside it, where it is said whether they hold.
+        showInstructions: !isGuarded,
         ...(initial >= 0 && { initialValue: initial }),
       });
       const answer = choices.length > MANY ? await clack.autocomplete(options) : await clack.select(options);

@@ -83,6 +83,11 @@ const REQUESTS: Readonly<Record<string, InputRequest>> = {
 };
 
 const NEWLINES: ReadonlySet<string> = new Set(["ctrl+j", "shift+enter", "alt+enter", "ctrl+enter", "ctrl+shift+enter"]);
+/** Whether a key only changes the text or moves in it. */
+export function isEditing(key: string): boolean {
+  return Object.hasOwn(EDITS, key) || NEWLINES.has(key);
+}
+
 const MAX_CANDIDATES = 50;
 
 type Menu = { readonly candidates: readonly string[]; readonly from: number; to: number; at: number };

@@ -87,6 +87,7 @@ for (const columns of WIDTHS) {
     await terminal.waitFor("Allow run_sh");
     await waitForFlat(terminal, "a<U+202E>b");
     await waitForFlat(terminal, "<U+E0041>");
+    await terminal.waitFor("to navigate");
     terminal.press("enter");
     await terminal.waitFor("shown");
     expect(terminal.raw()).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]|[\u{e0000}-\u{e007f}]/u);

@@ -119,6 +119,7 @@ test("L03 leaving takes a question back, and no other is asked", async () => {
 test("a question waits for the end of a paste, however slowly it comes; a signal ends the waiting at once", async () => {
   let now = 0;
   let pasting = true;
+  let drafting = false;
   const due: (() => void)[] = [];
   const clock = {
     now: () => now,
@@ -135,11 +136,7 @@ test("a question waits for the end of a paste, however slowly it comes; a signal
     due.shift()?.();
     for (let turn = 0; turn < 10; turn++) await undefined;
   };
-  const typing = new Typing(
-    clock,
-    () => pasting,
-    () => undefined,
-  );
+  const typing = new Typing({ clock, pasting: () => pasting, drafting: () => drafting, onChange: () => undefined });
   let over = false;
   const waiting = typing.pause(undefined).then(() => {
     over = true;
@@ -152,13 +149,29 @@ test("a question waits for the end of a paste, however slowly it comes; a signal
   await pass();
   await waiting;
   expect(typing.hint).toBeUndefined();
-  typing.note();
+  typing.note([{ type: "text", text: "a" }]);
   const controller = new AbortController();
   const cut = typing.pause(controller.signal);
   expect(typing.hint).toBe("a question waits until you stop typing");
   controller.abort();
   await cut;
   expect(typing.hint).toBeUndefined();
+  due.length = 0;
+  // What a question is waited for: after text, with half a line, after an Enter that called for it, after one that did not.
+  for (const [key, half, expected, ms] of [
+    ["a", false, false, 600],
+    ["a", true, true, 2000],
+    ["enter", false, true, 200],
+    ["enter", false, false, 600],
+  ] as const) {
+    drafting = half;
+    typing.note([key === "enter" ? { type: "key", key } : { type: "text", text: key }, { type: "reports-keys" }]);
+    const from = now;
+    const paused = typing.pause(undefined, expected);
+    await pass();
+    await paused;
+    expect(now - from).toBe(ms);
+  }
 });
 
 test("the share of context that is left is shown for a model, and left out for an outside agent", async () => {
