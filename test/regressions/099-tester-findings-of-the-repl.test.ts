@@ -65,3 +65,52 @@ test("a list that comes while somebody types waits for a pause", async () => {
   terminal.press("escape");
   await terminal.waitFor((screen) => screen.currentLine() === "❯ hello!");
 });
+
+test("a click of the mouse allows nothing and sends nothing; an editor that dies leaves no mode of its own on", async () => {
+  await using stage = await startRepl([marking("made"), { text: "over" }], {
+    env: { ...ASKS, EDITOR: "sh -c 'printf \"\\033[?1000h\\033[?1003h\\033[?1006h\\033[?1049h\"; kill -9 $$' --" },
+  });
+  const { terminal } = stage;
+  stage.send("go");
+  await terminal.waitFor("to navigate");
+  for (const click of ["\x1b[M !!", "\x1b[32;10;5M"]) terminal.write(click);
+  terminal.press("down");
+  await terminal.waitFor(/○ Yes, once/);
+  expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+  terminal.press("down", "down", "enter");
+  await terminal.waitFor("over");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯");
+  terminal.write("draft");
+  await terminal.waitFor("❯ draft");
+  terminal.press("ctrl+g");
+  await terminal.waitForRaw("\x1b[?47l");
+  await terminal.waitFor("the editor failed");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ draft");
+  for (const mode of [1000, 1003, 1006]) expect([mode, terminal.screen.modes.has(mode)]).toEqual([mode, false]);
+  terminal.write("\x1b[M !!");
+  terminal.write("!");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ draft!");
+  expect(stage.model.server.requests).toHaveLength(2);
+});
+
+test("the kitty protocol: Ctrl+M sends, Ctrl+C on a Cyrillic layout cancels; Esc with text behind it in one read cancels too", async () => {
+  await using stage = await startRepl([
+    { text: ["streaming ", "more"], hold: { gate: "never", at: 3 } },
+    { text: ["flowing ", "more"], hold: { gate: "never either", at: 3 } },
+  ]);
+  const { terminal } = stage;
+  terminal.write("\x1b[?0u");
+  await terminal.waitForRaw("\x1b[>5u");
+  terminal.write("one");
+  await terminal.waitFor("❯ one");
+  terminal.write("\x1b[109;5u");
+  await terminal.waitFor("streaming");
+  terminal.write("\x1b[1089::99;5u");
+  await terminal.waitFor("■ cancelled");
+  terminal.write("two");
+  terminal.write("\x1b[109;5u");
+  await terminal.waitFor("flowing");
+  terminal.write("\x1bnext words");
+  await terminal.waitFor((screen) => screen.everything().split("■ cancelled").length === 3);
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ next words");
+});
