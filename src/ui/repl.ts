@@ -30,6 +30,7 @@ import { candidatesFor } from "./repl-completion.ts";
 import type { ReplOptions } from "./repl-options.ts";
 import { composeView } from "./repl-view.ts";
 import { Sending } from "./sending.ts";
+import { typedFor } from "./slash.ts";
 import { createStyle, type Style } from "./style.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
@@ -139,9 +140,9 @@ export class Repl {
       onPrompt: (text) => this.#transcript.prompt(text),
       onOutcome: (outcome) => this.#outcome(outcome),
       onChange: () => this.#live.refresh(),
-      giveBack: (text) => this.#input.giveBack(text),
+      giveBack: (text) => this.#input.giveBack(typedFor(text)),
       onFailure: (error, text) => {
-        this.#input.giveBack(text);
+        this.#input.giveBack(typedFor(text));
         this.#failed(error);
       },
       leaving: () => this.#quitting,
@@ -156,7 +157,7 @@ export class Repl {
       style: this.#style,
       remember: (typed) => this.#desk.history.add(typed),
       clear: () => this.#input.clear(),
-      giveBack: (text) => this.#input.giveBack(text),
+      giveBack: (text) => this.#input.giveBack(typedFor(text)),
       onFailure: (error) => this.#failed(error),
       leaving: () => this.#quitting,
     });
