@@ -114,3 +114,37 @@ test("the kitty protocol: Ctrl+M sends, Ctrl+C on a Cyrillic layout cancels; Esc
   await terminal.waitFor((screen) => screen.everything().split("■ cancelled").length === 3);
   await terminal.waitFor((screen) => screen.currentLine() === "❯ next words");
 });
+
+test("//text that comes back from a run that failed is still text, and no command", async () => {
+  await using stage = await startRepl([
+    { status: 401, body: { error: { message: "bad key" } }, hold: { gate: "fail" } },
+    { text: "this time it worked" },
+  ]);
+  const { terminal, model } = stage;
+  stage.send("one");
+  await model.server.request(1);
+  stage.send("//clear after this");
+  await terminal.waitFor("↳ steering: /clear after this");
+  model.server.release("fail");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ //clear after this");
+  terminal.press("enter");
+  await terminal.waitFor("this time it worked");
+  expect(stage.userTexts(2).at(-1)).toBe("/clear after this");
+});
+
+test("after /new the history goes on: Up offers /new, and the long paste before it", async () => {
+  await using stage = await startRepl([{ text: "got it" }], { model: { lenient: true } });
+  const { terminal } = stage;
+  terminal.paste(`${"a long paste\n".repeat(3500)}its end`);
+  await terminal.waitFor((screen) => screen.currentLine().includes("its end"));
+  terminal.press("enter");
+  await terminal.waitFor("got it");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯");
+  stage.send("/new");
+  await terminal.waitFor("new session");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯");
+  terminal.press("up");
+  await terminal.waitFor((screen) => screen.currentLine() === "❯ /new");
+  terminal.press("up");
+  await terminal.waitFor((screen) => screen.currentLine().includes("its end"));
+});

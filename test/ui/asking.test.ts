@@ -1,5 +1,6 @@
 /** Questions to a person: what they say, when they come, and that each of them ends (security.md 5, L03, L11). */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import type { ToolEntry } from "../../src/agent/toolbox.ts";
 import type { OpenedRuntime } from "../../src/app/open.ts";
 import { monotonicClock } from "../../src/base/clock.ts";
@@ -7,12 +8,14 @@ import type { RunEvent } from "../../src/types/event.ts";
 import { openApprovals } from "../../src/ui/approvals.ts";
 import { createAsker } from "../../src/ui/asker.ts";
 import { Desk } from "../../src/ui/desk.ts";
+import { parseHistory } from "../../src/ui/history.ts";
 import type { Keyboard } from "../../src/ui/keyboard.ts";
 import { Lending } from "../../src/ui/lending.ts";
 import type { LiveTerminal } from "../../src/ui/live.ts";
 import { createStyle } from "../../src/ui/style.ts";
 import type { Transcript } from "../../src/ui/transcript.ts";
 import { Typing } from "../../src/ui/typing.ts";
+import { tempDir } from "../support/temp.ts";
 
 const CHOICES = [
   { value: "a", label: "A" },
@@ -172,6 +175,29 @@ test("a question waits for the end of a paste, however slowly it comes; a signal
     await paused;
     expect(now - from).toBe(ms);
   }
+});
+
+test("another conversation has the history of the one before, with what is not written yet and what the file does not keep", async () => {
+  await using place = await tempDir();
+  const made = (secret: string): OpenedRuntime =>
+    ({
+      runtime: { workspace: "", subscribe: () => () => undefined, close: async () => undefined },
+      controls: { homes: { state: place.at("state") }, discovered: async () => undefined, messages: [] },
+      inventory: () => [],
+      redact: (text: string) => text.replace(secret, "…"),
+    }) as unknown as OpenedRuntime;
+  const secrets = ["first", "second"];
+  const transcript = { event: () => undefined, say: () => undefined } as unknown as Transcript;
+  const open = async (): Promise<OpenedRuntime> => made(secrets.shift() ?? "");
+  const desk = new Desk({ open, transcript, style: createStyle(false), onChange: () => undefined });
+  await desk.openFirst({});
+  const paste = "x".repeat(40_000);
+  for (const text of [paste, "a first secret", "/new"]) desk.history.add(text);
+  await desk.replace({});
+  expect(desk.history.entries).toEqual([paste, "a first secret", "/new"]);
+  desk.history.add("a second secret");
+  await desk.history.settled();
+  expect(parseHistory(readFileSync(place.at("state", "history"), "utf8"))).toEqual(["a … secret", "/new", "a … secret"]);
 });
 
 test("the share of context that is left is shown for a model, and left out for an outside agent", async () => {
