@@ -11,7 +11,7 @@ const HOSTILE =
 
 /** Only sequences of our own may be in what the terminal got. */
 function expectOnlyOurOwn(terminal: Terminal): void {
-  const ours = /\x1b\[(?:[0-9;]*m|[0-9]*[ABCJKH]|\?2004[hl]|\?2026[hl]|\?25[hl]|\?u|>5u|<u|999[CD])/g;
+  const ours = /\x1b\[(?:[0-9;]*m|[0-9]*[ABCJKH]|\?2004[hl]|\?2026[hl]|\?25[hl]|\?7[hl]|\?u|>5u|<u|999[CD])/g;
   const rest = terminal
     .raw()
     .replace(ours, "")
