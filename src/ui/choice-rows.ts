@@ -8,8 +8,11 @@ import { fit } from "./style.ts";
 
 /** Choices that are shown at once. */
 export const MAX_SHOWN = 10;
-/** Columns of bar and mark in front of a choice. */
-const CHOICE_COLUMNS = 5;
+/** Columns that clack keeps free for the bar in front of a choice: it counts the bar's colours too. */
+const BAR_COLUMNS = 13;
+const MARK_COLUMNS = 2;
+/** Fewer columns of a name tell nothing: it rather takes two rows. */
+const MIN_NAME = 12;
 /** Rows around choices: the message, the bars, what the keys do. */
 const FRAME_ROWS = 8;
 /** Less of a hint says nothing. */
@@ -24,11 +27,11 @@ export type Option = { readonly value: number; readonly label: string; readonly 
  */
 export function optionsOf<T>(choices: readonly Choice<T>[], size: Pick<PromptCanvas, "columns" | "rows">): Option[] {
   const whole = choices.map((choice) => ({ label: visible(choice.label), hint: visible(choice.hint ?? "") }));
-  const width = (): number => Math.max(1, size.columns - CHOICE_COLUMNS);
+  const width = (): number => Math.max(MIN_NAME, size.columns - BAR_COLUMNS - MARK_COLUMNS);
   let known = { columns: 0, rows: 0, isTight: false };
   const isTight = (): boolean => {
     const { columns, rows } = size;
-    if (known.columns !== columns || known.rows !== rows) known = { columns, rows, isTight: wrapsBeyond(whole, width(), rows) };
+    if (known.columns !== columns || known.rows !== rows) known = { columns, rows, isTight: wrapsBeyond(whole, columns, rows) };
     return known.isTight;
   };
   return whole.map((own, value) => ({
@@ -44,8 +47,11 @@ export function optionsOf<T>(choices: readonly Choice<T>[], size: Pick<PromptCan
   }));
 }
 
-function wrapsBeyond(options: readonly Omit<Option, "value">[], width: number, rows: number): boolean {
-  const cells = options.map(({ label, hint }) => Bun.stringWidth(label) + (hint === "" ? 0 : Bun.stringWidth(hint) + 3));
+function wrapsBeyond(options: readonly Omit<Option, "value">[], columns: number, rows: number): boolean {
+  const width = Math.max(1, columns - BAR_COLUMNS);
+  const cells = options.map(
+    ({ label, hint }) => MARK_COLUMNS + Bun.stringWidth(label) + (hint === "" ? 0 : Bun.stringWidth(hint) + 3),
+  );
   const high = cells.map((count) => Math.max(1, Math.ceil(count / width))).sort((a, b) => b - a);
   return high.slice(0, MAX_SHOWN).reduce((sum, count) => sum + count, FRAME_ROWS) > rows;
 }

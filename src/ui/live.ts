@@ -22,7 +22,7 @@ export interface LiveTerminal {
   host(guest: Guest | undefined): void;
   /** Draws anew, below whatever stands there now. */
   restart(): void;
-  /** An empty screen; the scrollback stays. */
+  /** An empty screen; what stood there is in the scrollback. */
   clear(): void;
   /** The last of it: settled lines out, live region away. */
   finish(): Promise<void>;
@@ -132,7 +132,8 @@ class Live implements LiveTerminal {
     // What has settled but was not drawn yet goes to the scrollback like everything before it.
     const text = this.#takeSettled();
     this.#frame = undefined;
-    this.#write(`${text}\x1b[H\x1b[J`);
+    // Pushed out at the top, not erased: many terminals keep nothing of what is erased. So many line feeds push out what is filled.
+    this.#write(`${text}${"\n".repeat(Math.max(0, this.rows - 1))}\x1b[H\x1b[J`);
     this.refresh();
   }
 

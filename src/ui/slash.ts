@@ -158,6 +158,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Up, Down, Ctrl+R", "history"],
   ["Tab", "complete commands, @paths, $skills, sessions, models"],
   ["Ctrl+G", "write in $EDITOR"],
+  ["Ctrl+L", "an empty screen; what was there is in the scrollback"],
   ["Ctrl+Z", "suspend"],
   ["Ctrl+D", "quit, when nothing is typed"],
 ];

@@ -148,3 +148,30 @@ test("after /new the history goes on: Up offers /new, and the long paste before 
   terminal.press("up");
   await terminal.waitFor((screen) => screen.currentLine().includes("its end"));
 });
+
+test("Ctrl+L loses nothing: what was on the screen is in the scrollback; a question stays", async () => {
+  await using stage = await startRepl([marking("made"), { text: "over" }], { env: ASKS });
+  const { terminal } = stage;
+  terminal.press("ctrl+l");
+  await terminal.waitFor((screen) => screen.text().startsWith("❯") && screen.scrollback.join().includes("[Diagnostics]"));
+  stage.send("go");
+  await terminal.waitFor("to navigate");
+  terminal.press("ctrl+l");
+  await terminal.waitFor((screen) => /^│\n◆ {2}Allow/.test(screen.text()) && screen.scrollback.join().includes("❯ go"));
+  terminal.press("down", "down", "down", "enter");
+  await terminal.waitFor("over");
+  expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+});
+
+test("a list of long names at 20x10 shows the choice that Enter takes", async () => {
+  const models = Array.from({ length: 6 }, (_, index) => ({ id: `a-very-long-name-of-a-model-that-wraps-${index}` }));
+  await using stage = await startRepl([], { columns: 20, rows: 10, model: { models }, ready: false });
+  const { terminal } = stage;
+  await terminal.waitFor((screen) => screen.currentLine() === "❯");
+  stage.send("/model");
+  await terminal.waitFor("to navigate");
+  terminal.press("down", "down");
+  await terminal.waitFor((screen) => /●[^○]*-2(?!\d)/.test(screen.text().replace(/\s*\n│ {2}/g, "")));
+  terminal.press("enter");
+  await terminal.waitFor((screen) => screen.everything().replaceAll("\n", "").includes("that-wraps-2"));
+});
