@@ -23,9 +23,12 @@ const up = (count: number): string => (count > 0 ? `\x1b[${count}A` : "");
 const down = (count: number): string => (count > 0 ? `\x1b[${count}B` : "");
 const right = (count: number): string => (count > 0 ? `\x1b[${count}C` : "");
 
-/** From the cursor of `frame` to the start of its first row, everything from there on erased. */
-export function eraseFrame(frame: Frame | undefined): string {
-  return frame ? `${up(frame.row)}\r\x1b[J` : "";
+/**
+ * From the cursor of `frame` to the start of its first row, everything from there on erased.
+ * @param isOnTop nothing stands above it: tmux would keep in its scrollback what is erased from the screen's first cell on
+ */
+export function eraseFrame(frame: Frame | undefined, isOnTop = false): string {
+  return frame ? `${up(frame.row)}\r${isOnTop ? "\x1b[K\x1b[C\x1b[J\r" : "\x1b[J"}` : "";
 }
 
 /** Draws a frame where nothing is, from the start of a row. */

@@ -115,3 +115,14 @@ test("only what is disputed costs the bytes of it", () => {
   for (const text of [drawFrame(undefined, odd), drawFrame(plain, odd), drawFrame(plain, frame(...plain.lines, "👍🏽"))])
     expect(text).toMatch(/^\x1b\[\?7l[\s\S]*\x1b\[\?7h$/);
 });
+
+test("on top of the screen a frame is erased without the first cell: tmux would keep it in the scrollback", () => {
+  const screen = new Screen(20, 6);
+  const frame: Frame = { lines: ["> input", "status", "more"], row: 1, column: 3 };
+  screen.write(drawFrame(undefined, frame));
+  const erased = eraseFrame(frame, true);
+  expect(erased).not.toContain("\r\x1b[J");
+  screen.write(erased);
+  expect(screen.everything()).toBe("");
+  expect([screen.row, screen.column]).toEqual([0, 0]);
+});
