@@ -49,10 +49,14 @@ test("an outside agent's question shows its title before its input, an own tool'
   await put("acp:cat edit", { action: "Edit \x1b[2Ja.ts", kind: "edit", input: { path: "a.ts" } });
   await put("acp:cat Wipe it", { action: "Wipe it", kind: "delete", input: {} });
   await put("mcp__files__move", { action: "move", kind: "x", to: "b" });
+  await put("run_shell", { argv: ["git", "status", "-s"] });
+  await put("run_shell", { argv: ["sh", "-c", "ls"] });
   expect(messages).toEqual([
-    'Allow acp:cat edit: Edit ␛[2Ja.ts  (input {"path":"a.ts"})',
-    "Allow acp:cat Wipe it",
-    'Allow mcp__files__move {"action":"move","kind":"x","to":"b"}',
+    'Allow acp:cat edit: Edit ␛[2Ja.ts  (input {"path":"a.ts"})\nfor this session or project: acp:cat edit',
+    "Allow acp:cat Wipe it\nfor this session or project: acp:cat Wipe it",
+    'Allow mcp__files__move {"action":"move","kind":"x","to":"b"}\nfor this session or project: mcp__files__move',
+    "Allow run_shell: git status -s\nfor this session or project: git status …",
+    "Allow run_shell: sh -c ls\nfor this session or project: exactly this command",
   ]);
 });
 
