@@ -52,17 +52,20 @@ function questionFor(
   allowance: Allowance,
   signal: AbortSignal,
 ): Question<Answer> {
-  const what = describeAllowance(allowance).slice(0, 60);
+  // In the message, which is said in full on any terminal: beside a choice there is no room for it on a narrow one.
+  const what = allowance.exact === true ? "exactly this command" : limited(visible(describeAllowance(allowance)), 500);
+  const remembered = `for this session or project: ${what}`;
   return {
-    message: `Allow ${describeCall(name, input)}`,
+    message: `Allow ${describeCall(name, input)}\n${remembered}`,
     choices: [
       { value: "once", label: "Yes, once" },
-      { value: "session", label: "Yes, for this session", hint: what },
-      { value: "project", label: "Yes, for this project", hint: what },
+      { value: "session", label: "Yes, for this session" },
+      { value: "project", label: "Yes, for this project" },
       { value: "no", label: "No" },
     ],
     initial: "once",
     signal,
+    isGuarded: true,
   };
 }
 

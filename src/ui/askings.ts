@@ -3,6 +3,7 @@
  * shown. Refuses: the terminal, the keys, what is asked.
  */
 import type { Readable } from "node:stream";
+import { holds, MAX_SHOWN, optionsOf } from "./choice-rows.ts";
 import type { KeyEvent } from "./keys.ts";
 import { numberedAnswer, type Question, questionLines } from "./picker.ts";
 import type { PromptCanvas } from "./prompt-canvas.ts";
@@ -35,24 +36,25 @@ export type Asking<T> = {
   readonly lines: readonly string[];
   /** The answer to those lines. */
   readonly read: (typed: string) => Reading<T>;
+  /** As a question's (picker.ts). */
+  readonly isGuarded?: boolean;
   /** What is typed is not shown. */
   readonly secret?: boolean;
 };
 
 /** More choices than this are filtered by typing. */
 const MANY = 8;
-/** Choices that are shown at once. */
-const MAX_SHOWN = 10;
 /** What is meant as an answer, and not as the start of a sentence. Letters that move between choices are among it. */
 const YES_OR_NO = /^(?:y|yes|n|no|[hjkl ])$/i;
 
 /** One of several answers. */
 export function listOf<T>(question: Question<T>): Asking<T> {
-  const { choices, message, signal } = question;
+  const { choices, isGuarded = false, message, signal } = question;
   const initial = choices.findIndex((choice) => choice.value === question.initial);
   return {
     message,
     signal,
+    isGuarded,
     rows: Math.min(choices.length, MAX_SHOWN),
     lines: questionLines(question),
     read: (typed) => {
@@ -61,12 +63,11 @@ export function listOf<T>(question: Question<T>): Asking<T> {
     },
     put: async (clack, shared) => {
       const options = Object.assign(shared, {
-        options: choices.map((choice, index) => ({
-          value: index,
-          label: visible(choice.label),
-          ...(choice.hint === undefined ? {} : { hint: visible(choice.hint) }),
-        })),
+        options: optionsOf(choices, shared.output),
         maxItems: MAX_SHOWN,
+        filter: (search: string, { value }: { readonly value: number }) => holds(choices[value], search),
+        // Said beside it, where it is said whether they hold.
+        showInstructions: !isGuarded,
         ...(initial >= 0 && { initialValue: initial }),
       });
       const answer = choices.length > MANY ? await clack.autocomplete(options) : await clack.select(options);

@@ -39,6 +39,8 @@ export class Desk {
   contextLeft: number | undefined;
   approvals: Approvals = openApprovals(undefined, "");
   history: History;
+  /** Where it is kept; undefined before the first conversation. */
+  #historyAt: { readonly path: string | undefined } | undefined;
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -118,17 +120,25 @@ export class Desk {
   }
 
   #attach(opened: OpenedRuntime): void {
-    const { transcript } = this.#options;
     this.#opened = opened;
     this.turns = 0;
     this.#introduced = false;
     this.contextLeft = undefined;
     const { homes } = opened.controls;
     this.approvals = openApprovals(homes.config && join(homes.config, "approvals.json"), opened.runtime.workspace);
-    this.history = openHistory(homes.state && join(homes.state, "history"), opened.redact, (message) =>
-      transcript.error(message),
-    );
+    this.#keepHistory(homes.state && join(homes.state, "history"));
     this.#unsubscribe = opened.runtime.subscribe((event) => this.#event(event));
+  }
+
+  /** One for all conversations: read anew, it would lack what is being written and what the file does not keep. */
+  #keepHistory(path: string | undefined): void {
+    if (this.#historyAt && this.#historyAt.path === path) return;
+    this.#historyAt = { path };
+    this.history = openHistory(
+      path,
+      (text) => this.opened.redact(text),
+      (message) => this.#options.transcript.error(message),
+    );
   }
 
   #roomLeft(): number | undefined {

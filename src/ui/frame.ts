@@ -11,23 +11,41 @@ export type Frame = {
   readonly column: number;
 };
 
+/**
+ * Characters that terminals disagree about: marks of other scripts than Latin, vowels that join a syllable, emoji. Where the terminal
+ * takes them for wider than they are counted here, a full row would wrap, and its first half stay in the scrollback.
+ */
+const DISPUTED = /[\p{M}--[\u0300-\u036f]]|[\u0e33\u0eb3\u1160-\u11ff]|\p{Extended_Pictographic}|\p{RI}|\p{EMod}/v;
+const NO_WRAP = "\x1b[?7l";
+const WRAP = "\x1b[?7h";
+
 const up = (count: number): string => (count > 0 ? `\x1b[${count}A` : "");
 const down = (count: number): string => (count > 0 ? `\x1b[${count}B` : "");
 const right = (count: number): string => (count > 0 ? `\x1b[${count}C` : "");
 
-/** From the cursor of `frame` to the start of its first row, everything from there on erased. */
-export function eraseFrame(frame: Frame | undefined): string {
-  return frame ? `${up(frame.row)}\r\x1b[J` : "";
+/**
+ * From the cursor of `frame` to the start of its first row, everything from there on erased.
+ * @param isOnTop nothing stands above it: tmux would keep in its scrollback what is erased from the screen's first cell on
+ */
+export function eraseFrame(frame: Frame | undefined, isOnTop = false): string {
+  return frame ? `${up(frame.row)}\r${isOnTop ? "\x1b[K\x1b[C\x1b[J\r" : "\x1b[J"}` : "";
 }
 
 /** Draws a frame where nothing is, from the start of a row. */
 function drawWhole(frame: Frame): string {
   const last = frame.lines.length - 1;
-  return `${frame.lines.join("\r\n")}${up(last - frame.row)}\r${right(frame.column)}`;
+  const text = `${frame.lines.join("\r\n")}${up(last - frame.row)}\r${right(frame.column)}`;
+  return frame.lines.some(isDisputed) ? unwrapped(text) : text;
 }
+
+const isDisputed = (line: string): boolean => DISPUTED.test(line);
+
+/** The terminal cuts these rows off instead, and wraps again behind them. */
+const unwrapped = (text: string): string => NO_WRAP + text + WRAP;
 
 function drawChanges(before: Frame, next: Frame): string {
   const parts: string[] = [];
+  let disputed = false;
   let row = before.row;
   const shared = Math.min(before.lines.length, next.lines.length);
   const goto = (target: number): void => {
@@ -38,12 +56,18 @@ function drawChanges(before: Frame, next: Frame): string {
     const [old = "", line = ""] = [before.lines[index], next.lines[index]];
     if (old === line) continue;
     goto(index);
+    const isOdd = isDisputed(line);
+    disputed ||= isOdd;
     // A row that becomes shorter is erased as a whole: tmux remembers how long it was and wraps it as that when it is resized.
-    parts.push(...(Bun.stringWidth(line) < Bun.stringWidth(old) ? ["\x1b[2K", line] : [line, "\x1b[K"]));
+    // So is one that may be cut off: behind its last cell the cursor stands on it.
+    const isErased = isOdd || Bun.stringWidth(line) < Bun.stringWidth(old);
+    parts.push(...(isErased ? ["\x1b[2K", line] : [line, "\x1b[K"]));
   }
   for (let index = shared; index < next.lines.length; index++) {
     goto(index - 1);
-    parts.push("\r\n", next.lines[index] ?? "");
+    const line = next.lines[index] ?? "";
+    disputed ||= isDisputed(line);
+    parts.push("\r\n", line);
     row = index;
   }
   if (next.lines.length < before.lines.length) {
@@ -52,7 +76,7 @@ function drawChanges(before: Frame, next: Frame): string {
   }
   goto(next.row);
   parts.push(right(next.column));
-  return parts.join("");
+  return disputed ? unwrapped(parts.join("")) : parts.join("");
 }
 
 /** What to write to get from `before` (drawn, cursor in place) to `next`; "" when nothing changed. */

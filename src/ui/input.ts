@@ -83,6 +83,11 @@ const REQUESTS: Readonly<Record<string, InputRequest>> = {
 };
 
 const NEWLINES: ReadonlySet<string> = new Set(["ctrl+j", "shift+enter", "alt+enter", "ctrl+enter", "ctrl+shift+enter"]);
+/** Whether a key only changes the text or moves in it. */
+export function isEditing(key: string): boolean {
+  return Object.hasOwn(EDITS, key) || NEWLINES.has(key);
+}
+
 const MAX_CANDIDATES = 50;
 
 type Menu = { readonly candidates: readonly string[]; readonly from: number; to: number; at: number };
@@ -92,6 +97,8 @@ export class Input {
   readonly #options: InputOptions;
   #state: EditorState = EMPTY;
   #walk: Walk;
+  /** In an entry of the history the cursor was moved: its rows come before the next entry. */
+  #inRows = false;
   #search: Search | undefined;
   #menu: Menu | undefined;
   #column: number | undefined;
@@ -200,6 +207,7 @@ export class Input {
     const before = this.#state.text;
     this.#state = edit(this.#options.segmenter, this.#state, command);
     if (before !== this.#state.text) this.#leave();
+    else this.#inRows = true;
   }
 
   #enter(): void {
@@ -220,14 +228,15 @@ export class Input {
     const delta = key === "up" || key === "ctrl+p" ? -1 : 1;
     this.#column ??= layout.place(text, width(), cursor).column;
     const within = layout.vertical(text, width(), cursor, delta, this.#column);
-    if (within !== undefined && this.#walk === undefined) {
-      this.#state = { ...this.#state, cursor: within };
+    if (within !== undefined && (this.#walk === undefined || this.#inRows)) {
+      this.#state = { ...this.#state, cursor: within, cuts: false };
       return;
     }
     const step = walkHistory(this.#options.entries(), this.#walk, text, delta);
     if (!step) return;
     this.#state = withText(this.#state, step.text);
     this.#walk = step.walk;
+    this.#inRows = false;
   }
 
   #startSearch(): void {

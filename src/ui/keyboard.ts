@@ -26,7 +26,7 @@ export interface Keyboard {
   /** Opens it and reads what was typed ahead; nothing may have been drawn before. */
   openFirst(): Promise<void>;
   open(): void;
-  /** Hands keys and terminal modes to `work` and takes them back afterwards. */
+  /** Hands keys and terminal modes to `work` and takes them back afterwards: with more care where it came to undefined, a failure. */
   lend<T>(work: () => Promise<T>): Promise<T>;
   /** Stops the program as Ctrl+Z does; resolves when it goes on. */
   suspend(): Promise<void>;
@@ -36,8 +36,17 @@ export interface Keyboard {
 
 const ON = "\x1b[?2004h\x1b[?u";
 const OFF = "\x1b[?2004l\x1b[?25h";
-/** Keys that have no code of their own (Shift+Enter) are reported, where the terminal said that it can. */
-const REPORT_KEYS = "\x1b[>1u";
+/**
+ * What a full-screen program that failed may have left on: reports of the mouse and of the focus, application keys, another screen.
+ * Not 1049: where that screen is not on, it moves the cursor all the same (tmux, xterm).
+ */
+const LEFT_ON =
+  "\x1b[?47l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1005l\x1b[?1006l\x1b[?1015l\x1b[?1l\x1b>\x1b[?7h\x1b[0m";
+/**
+ * Keys that have no code of their own (Shift+Enter) are reported, where the terminal said that it can; and beside a letter of another
+ * alphabet the one that stands there on a US keyboard.
+ */
+const REPORT_KEYS = "\x1b[>5u";
 const REPORT_NO_KEYS = "\x1b[<u";
 /** How long a stop signal may take to arrive. */
 const STOP_MS = 50;
@@ -86,9 +95,12 @@ class TerminalKeyboard implements Keyboard {
   async lend<T>(work: () => Promise<T>): Promise<T> {
     await this.#options.stream.flush();
     this.#stop();
+    let result: T | undefined;
     try {
-      return await work();
+      result = await work();
+      return result;
     } finally {
+      if (result === undefined && !this.#options.plain) this.#options.stream.writeNow(LEFT_ON);
       if (this.#closed) this.#tidy();
       else this.open();
     }

@@ -3,6 +3,7 @@
  * Refuses: reading, knowing what a key does.
  */
 import { cleanTerminalText } from "../base/text.ts";
+import { alternate, applicationKey, CSI, consoleKey, control, key, sequence } from "./key-codes.ts";
 
 export type KeyEvent =
   /** Printable characters, as typed. */
@@ -36,104 +37,22 @@ const SETTLE_MS = 80;
 const OPEN_MS = 3000;
 /** One line with its Enter in one read: up to this length somebody (a script, a terminal multiplexer) typed it, beyond it is a piece of a paste. */
 const MAX_TYPED = 1000;
+/** Ctrl+C as a read of its own, plain or as the kitty protocol reports it. */
+const INTERRUPT = /^(?:\x03|\x1b\[(?:99|\d+:\d*:99)[:\d]*;5u)$/;
 /** Escape, plain or as the kitty protocol reports it, as the last thing that came. */
 const LEAVE = /\x1b(?:\[27(?:;1)?u)?$/;
 
-const CSI = /^\x1b\[([<=>?]?)([0-9;:]*)[ -/]*([@-~])/;
 const STRING = /^\x1b[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)/;
-const PENDING = /^\x1b(?:\x1b(?:\[[0-9;:]*)?|\[[<=>?]?[0-9;:]*[ -/]*|O|[\]P_^X][^\x07\x1b]{0,4096}\x1b?)?$/;
+/** A click of the mouse as of old: button, column and row as one character each. Whatever is a control is no part of it. */
+const CLICK = /^\x1b\[M[^\x00-\x1f]{0,3}/;
+const CONSOLE = /^\x1b\[\[([ -~])/;
+const PENDING =
+  /^\x1b(?:\x1b(?:\[[0-9;:]*)?|\[(?:\[|M[^\x00-\x1f]{0,2})|\[[<=>?]?[0-9;:]*[ -/]*|O|[\]P_^X][^\x07\x1b]{0,4096}\x1b?)?$/;
 const TEXT = /^[^\x00-\x1f\x7f-\x9f]+/;
-
-const LETTERS: Readonly<Record<string, string>> = {
-  A: "up",
-  B: "down",
-  C: "right",
-  D: "left",
-  F: "end",
-  H: "home",
-  M: "enter",
-  P: "f1",
-  Q: "f2",
-  R: "f3",
-  S: "f4",
-};
-const NUMBERS: Readonly<Record<string, string>> = {
-  "1": "home",
-  "2": "insert",
-  "3": "delete",
-  "4": "end",
-  "5": "page-up",
-  "6": "page-down",
-  "7": "home",
-  "8": "end",
-};
-const CODES: Readonly<Record<number, string>> = {
-  9: "tab",
-  13: "enter",
-  27: "escape",
-  127: "backspace",
-  8: "backspace",
-  57414: "enter",
-  57417: "left",
-  57418: "right",
-  57419: "up",
-  57420: "down",
-  57423: "home",
-  57424: "end",
-  57426: "delete",
-};
 
 /** Text of a paste as it is inserted: line ends become `\n`, escape sequences and controls go. */
 function cleanPaste(text: string): string {
   return cleanTerminalText(text.replaceAll(START, "").replaceAll(END, "").replace(/\r\n?/g, "\n"));
-}
-
-function chord(name: string, modifiers: number): string {
-  const bits = Math.max(0, modifiers - 1);
-  return `${bits & 4 ? "ctrl+" : ""}${bits & 2 ? "alt+" : ""}${bits & 1 ? "shift+" : ""}${name}`;
-}
-
-const key = (name: string): KeyEvent => ({ type: "key", key: name });
-
-/** A key reported by its code point (`CSI code ; modifiers u`, `CSI 27 ; modifiers ; code ~`). */
-function coded(code: number, modifiers: number): KeyEvent | undefined {
-  const name = CODES[code];
-  if (name !== undefined) return key(chord(name, modifiers));
-  if (code >= 57399 && code <= 57408) return { type: "text", text: String(code - 57399) };
-  if (code < 32 || (code >= 57344 && code <= 63743) || code > 0x10ffff) return undefined;
-  const character = String.fromCodePoint(code);
-  const bits = Math.max(0, modifiers - 1);
-  if ((bits & 6) === 0) return { type: "text", text: bits & 1 ? character.toUpperCase() : character };
-  return key(chord(character.toLowerCase(), modifiers));
-}
-
-function sequence(prefix: string, numbers: string, final: string): KeyEvent | undefined {
-  if (prefix === "?" && final === "u") return { type: "reports-keys" };
-  if (prefix !== "") return undefined;
-  const [first = "", second = "", third = ""] = numbers.split(";").map((part) => part.split(":")[0] ?? "");
-  // A release or repeat is told after a colon; releases are no key presses.
-  if (numbers.split(";")[1]?.split(":")[1] === "3") return undefined;
-  const modifiers = Number(second || "1");
-  if (final === "u") return coded(Number(first), modifiers);
-  if (final === "Z") return key(chord("tab", 2));
-  if (final === "~") {
-    if (first === "27") return coded(Number(third), modifiers);
-    const name = NUMBERS[first];
-    return name === undefined ? undefined : key(chord(name, modifiers));
-  }
-  const name = LETTERS[final];
-  return name === undefined ? undefined : key(chord(name, modifiers));
-}
-
-function control(character: string): KeyEvent | undefined {
-  const code = character.charCodeAt(0);
-  if (character === "\r") return key("enter");
-  if (character === "\t") return key("tab");
-  if (code === 0x7f || code === 0x08) return key("backspace");
-  if (code === 0) return key("ctrl+space");
-  if (code <= 26) return key(`ctrl+${String.fromCharCode(code + 96)}`);
-  if (code < 32) return key(`ctrl+${String.fromCharCode(code + 64)}`);
-  return undefined;
 }
 
 /**
@@ -212,8 +131,8 @@ class Decoder implements KeyDecoder {
   #paste(input: string, events: KeyEvent[]): void {
     const text = this.#held + input;
     this.#held = "";
-    if (input === "\x03") {
-      this.#endPaste(text.slice(0, -1), events, "keys");
+    if (INTERRUPT.test(input)) {
+      this.#endPaste(text.slice(0, -input.length), events, "keys");
       return;
     }
     const end = text.indexOf(END);
@@ -283,6 +202,14 @@ class Decoder implements KeyDecoder {
   }
 
   #escape(input: string, events: KeyEvent[]): number {
+    const click = CLICK.exec(input)?.[0];
+    if (click !== undefined) return click.length;
+    const onConsole = CONSOLE.exec(input);
+    if (onConsole) {
+      const pressed = consoleKey(onConsole[1] ?? "");
+      if (pressed) events.push(pressed);
+      return onConsole[0].length;
+    }
     const csi = CSI.exec(input);
     if (csi) {
       const event = sequence(csi[1] ?? "", csi[2] ?? "", csi[3] ?? "");
@@ -290,8 +217,8 @@ class Decoder implements KeyDecoder {
       return csi[0].length;
     }
     if (input[1] === "O") {
-      const name = LETTERS[input[2] ?? ""];
-      if (name !== undefined) events.push(key(name));
+      const pressed = applicationKey(input[2] ?? "");
+      if (pressed) events.push(pressed);
       return 3;
     }
     const string = STRING.exec(input)?.[0];
@@ -312,24 +239,6 @@ class Decoder implements KeyDecoder {
     if (held === "\x1b" || held === "\x1b\x1b") events.push(key("escape"));
     else if (held === "\x1bO" || held === "\x1b[") events.push(key(`alt+${held[1]}`));
   }
-}
-
-/** A key behind ESC, pressed with Alt. */
-function alternate(rest: string): { readonly key: string; readonly length: number } | undefined {
-  const csi = rest.startsWith("\x1b") ? CSI.exec(rest) : null;
-  if (csi) {
-    const event = sequence(csi[1] ?? "", csi[2] ?? "", csi[3] ?? "");
-    return event?.type === "key" ? { key: `alt+${event.key}`, length: csi[0].length } : undefined;
-  }
-  const character = String.fromCodePoint(rest.codePointAt(0) ?? 0);
-  if (character === "\x1b") return undefined;
-  const pressed = control(character);
-  if (pressed?.type === "key") {
-    // Esc and a control key in one read: two keys; nobody holds Alt for these.
-    if (pressed.key.startsWith("ctrl+")) return undefined;
-    return { key: `alt+${pressed.key}`, length: 1 };
-  }
-  return { key: `alt+${character.toLowerCase()}`, length: character.length };
 }
 
 /** One decoder for one keyboard. */

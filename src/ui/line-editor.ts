@@ -8,8 +8,10 @@ export type EditorState = {
   readonly text: string;
   /** UTF-16 index, always between two clusters. */
   readonly cursor: number;
-  /** What was cut last. */
+  /** What was cut last: by one command, or by several with nothing between them. */
   readonly killed: string;
+  /** The last command was a cut: the next one joins it. */
+  readonly cuts: boolean;
   /** Earlier states, newest last, for undo. */
   readonly past: readonly { readonly text: string; readonly cursor: number }[];
 };
@@ -37,7 +39,15 @@ const MAX_UNDO = 200;
 /** Characters of all earlier states together. */
 const MAX_UNDO_CHARS = 4_000_000;
 
-export const EMPTY: EditorState = { text: "", cursor: 0, killed: "", past: [] };
+/** Commands that cut; a cut of what stands before the cursor goes in front of the one before it. */
+const CUTS: ReadonlyMap<EditCommand, "before" | "behind"> = new Map([
+  ["kill-to-end", "behind"],
+  ["kill-word-right", "behind"],
+  ["kill-to-start", "before"],
+  ["kill-word-left", "before"],
+] as const);
+
+export const EMPTY: EditorState = { text: "", cursor: 0, killed: "", cuts: false, past: [] };
 
 /** The same editor with another text, cursor at its end (history, external editor). */
 export function withText(state: EditorState, text: string, cursor = text.length): EditorState {
@@ -45,10 +55,10 @@ export function withText(state: EditorState, text: string, cursor = text.length)
 }
 
 function changed(state: EditorState, text: string, cursor: number, killed = state.killed): EditorState {
-  if (text === state.text) return { ...state, cursor, killed };
+  if (text === state.text) return { ...state, cursor, killed, cuts: false };
   const keep = Math.max(1, Math.min(MAX_UNDO, Math.floor(MAX_UNDO_CHARS / (state.text.length + 1))));
   const past = [...state.past.slice(Math.max(0, state.past.length - keep + 1)), { text: state.text, cursor: state.cursor }];
-  return { text, cursor, killed, past };
+  return { text, cursor, killed, cuts: false, past };
 }
 
 /** Types or pastes `text` at the cursor. */
@@ -131,6 +141,15 @@ function moved(state: EditorState, cursor: number): EditorState {
 
 /** One editing command. */
 export function edit(segmenter: Segmenter, state: EditorState, command: EditCommand): EditorState {
+  const next = done(segmenter, state, command);
+  const side = CUTS.get(command);
+  if (side === undefined) return next.cuts ? { ...next, cuts: false } : next;
+  if (!state.cuts || next.text === state.text) return { ...next, cuts: true };
+  const killed = side === "before" ? next.killed + state.killed : state.killed + next.killed;
+  return { ...next, killed, cuts: true };
+}
+
+function done(segmenter: Segmenter, state: EditorState, command: EditCommand): EditorState {
   const { text, cursor } = state;
   switch (command) {
     case "left":

@@ -22,7 +22,7 @@ export interface LiveTerminal {
   host(guest: Guest | undefined): void;
   /** Draws anew, below whatever stands there now. */
   restart(): void;
-  /** An empty screen; the scrollback stays. */
+  /** An empty screen; what stood there is in the scrollback. */
   clear(): void;
   /** The last of it: settled lines out, live region away. */
   finish(): Promise<void>;
@@ -58,6 +58,8 @@ class Live implements LiveTerminal {
   #settled: string[] = [];
   #held = false;
   #guest: Guest | undefined;
+  /** The screen was cleared, and nothing has settled since. */
+  #isOnTop = false;
   #over = false;
   #planned: (() => void) | undefined;
   #writing = false;
@@ -134,7 +136,9 @@ class Live implements LiveTerminal {
     // What has settled but was not drawn yet goes to the scrollback like everything before it.
     const text = this.#takeSettled();
     this.#frame = undefined;
-    this.#write(`${text}\x1b[H\x1b[J`);
+    this.#isOnTop = true;
+    // Pushed out at the top, not erased: many terminals keep nothing of what is erased. So many line feeds push out what is filled.
+    this.#write(`${text}${"\n".repeat(Math.max(0, this.rows - 1))}\x1b[H\x1b[J`);
     this.refresh();
   }
 
@@ -162,7 +166,10 @@ class Live implements LiveTerminal {
   #takeSettled(): string {
     const texts = this.#settled;
     this.#settled = [];
-    return eraseFrame(this.#frame) + (texts.length === 0 ? "" : `${texts.join("\n")}\n`);
+    const erased = eraseFrame(this.#frame, this.#isOnTop);
+    if (texts.length === 0) return erased;
+    this.#isOnTop = false;
+    return `${erased}${texts.join("\n")}\n`;
   }
 
   async #draw(): Promise<void> {
@@ -205,7 +212,7 @@ class Live implements LiveTerminal {
     this.#rows = rows;
     this.#frame = undefined;
     if (!frame) return "";
-    return eraseFrame(changed ? resizedFrame(frame, columns, this.#options.reflows) : frame);
+    return eraseFrame(changed ? resizedFrame(frame, columns, this.#options.reflows) : frame, this.#isOnTop);
   }
 
   #write(text: string): void {

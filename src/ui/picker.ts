@@ -11,6 +11,8 @@ export type Question<T> = {
   readonly choices: readonly Choice<T>[];
   readonly initial?: T;
   readonly signal?: AbortSignal;
+  /** Something is allowed by it, and it comes unasked: it must not be answered by what is typed meanwhile. */
+  readonly isGuarded?: boolean;
 };
 
 /** The same question as lines, for a terminal without cursor movement. */

@@ -42,7 +42,7 @@ const GIVE_UP = "\x03";
 /** Keys that give up whatever they are pressed in. */
 export const GIVING_UP: ReadonlySet<string> = new Set(["escape", "ctrl+[", "ctrl+c", "ctrl+d"]);
 /** What is meant for the terminal, whatever it shows. */
-const OF_THE_TERMINAL: ReadonlySet<string> = new Set(["ctrl+z", "ctrl+l"]);
+export const OF_THE_TERMINAL: ReadonlySet<string> = new Set(["ctrl+z", "ctrl+l"]);
 
 /** The keyboard as clack sees it. */
 class Keys extends Readable {
@@ -93,6 +93,11 @@ export class Prompt<T> {
     this.#asking = asking;
     this.#sayAll = sayAll;
     this.answer = ask(clack, asking, this.#looks(), this.#keys, this.#canvas);
+  }
+
+  /** It has its answer, or was given up. */
+  get isOver(): boolean {
+    return this.#keys.left;
   }
 
   /** Hands it a key. False when that key is not for a prompt: it has its answer, or the key is for the terminal. */

@@ -67,11 +67,12 @@ export class QuestionHost {
       plain: this.#plain,
       say: (lines) => this.say(lines),
     });
-    this.#typing = new Typing(
-      monotonicClock,
-      () => this.#keyboard.pasting,
-      () => this.#live.refresh(),
-    );
+    this.#typing = new Typing({
+      clock: monotonicClock,
+      pasting: () => this.#keyboard.pasting,
+      drafting: () => false,
+      onChange: () => this.#live.refresh(),
+    });
   }
 
   /** What the program ends with, once a signal has come or the terminal is gone. */
@@ -91,7 +92,7 @@ export class QuestionHost {
 
   /** Undefined when the person gave up, a signal came, or the terminal is gone. */
   async ask<T>(asking: Asking<T>): Promise<T | undefined> {
-    await this.#typing.pause(this.#ending.signal);
+    await this.#typing.pause(this.#ending.signal, true);
     if (this.#givenUp || this.#ended !== undefined) return undefined;
     return this.#plain ? this.#askInLines(asking) : this.#lending.put(asking);
   }
@@ -161,13 +162,13 @@ export class QuestionHost {
   }
 
   #keys(events: readonly KeyEvent[]): void {
+    this.#typing.note(events);
     for (const event of events) {
       if (event.type === "reports-keys") continue;
       if (this.#line?.press(event) || this.#lending.press(event)) continue;
       if (event.type === "key" && event.key === "ctrl+z") void this.#lending.suspend();
       else if (event.type === "key" && event.key === "ctrl+l") this.#live.clear();
       else if (event.type === "key" && GIVING_UP.has(event.key)) this.#giveUp(event.key);
-      else this.#typing.note();
     }
     this.#live.refresh();
   }

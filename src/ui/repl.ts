@@ -30,6 +30,7 @@ import { candidatesFor } from "./repl-completion.ts";
 import type { ReplOptions } from "./repl-options.ts";
 import { composeView } from "./repl-view.ts";
 import { Sending } from "./sending.ts";
+import { typedFor } from "./slash.ts";
 import { createStyle, type Style } from "./style.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
@@ -84,23 +85,26 @@ export class Repl {
     });
     this.#input = this.#createInput(segmenter, layout);
     this.#arming = new QuitArming(() => this.#live.refresh());
-    this.#typing = new Typing(
-      monotonicClock,
-      () => this.#keyboard.pasting,
-      () => this.#live.refresh(),
-    );
+    this.#typing = new Typing({
+      clock: monotonicClock,
+      pasting: () => this.#keyboard.pasting,
+      drafting: () => this.#input.text !== "",
+      onChange: () => this.#live.refresh(),
+    });
     this.#lending = new Lending({
       keyboard: () => this.#keyboard,
       live: this.#live,
       plain: options.plain,
       say: (lines) => this.say(lines),
+      line: { text: () => this.#input.text, giveBack: (text) => this.#input.giveBack(text) },
+      pause: (signal, expected) => this.#typing.pause(signal, expected),
     });
     this.#keyboard = this.#createKeyboard();
     this.#turns = this.#createTurns();
     this.#sending = this.#createSending();
     this.#ask = createAsker({
       approvals: () => this.#desk.approvals,
-      pick: (question) => this.#typing.pause(question.signal).then(() => this.pick(question)),
+      pick: (question) => this.pick(question),
       cancel: () => void this.#turns.cancel(),
       onFailure: (message) => this.error(message),
     });
@@ -136,9 +140,9 @@ export class Repl {
       onPrompt: (text) => this.#transcript.prompt(text),
       onOutcome: (outcome) => this.#outcome(outcome),
       onChange: () => this.#live.refresh(),
-      giveBack: (text) => this.#input.giveBack(text),
+      giveBack: (text) => this.#input.giveBack(typedFor(text)),
       onFailure: (error, text) => {
-        this.#input.giveBack(text);
+        this.#input.giveBack(typedFor(text));
         this.#failed(error);
       },
       leaving: () => this.#quitting,
@@ -153,7 +157,7 @@ export class Repl {
       style: this.#style,
       remember: (typed) => this.#desk.history.add(typed),
       clear: () => this.#input.clear(),
-      giveBack: (text) => this.#input.giveBack(text),
+      giveBack: (text) => this.#input.giveBack(typedFor(text)),
       onFailure: (error) => this.#failed(error),
       leaving: () => this.#quitting,
     });
@@ -311,8 +315,7 @@ export class Repl {
   }
 
   #keys(events: readonly KeyEvent[]): void {
-    // Whoever answers a question is not typing.
-    if (!this.#lending.prompting) this.#typing.note();
+    this.#typing.note(events);
     for (const event of events) {
       if (this.#lending.press(event)) continue;
       const interrupts = event.type === "key" && event.key === "ctrl+c";

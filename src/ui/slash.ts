@@ -141,6 +141,14 @@ export function parseInput(typed: string): ParsedInput {
   };
 }
 
+/** What to type so that it is sent as this text: a line that would be a command, or lose its first character, is kept from it. */
+export function typedFor(text: string): string {
+  const parsed = parseInput(text);
+  if (parsed.kind === "text" && parsed.text === text) return text;
+  // Two colons are text as they stand (`::before`), so a colon has nothing that could be taken off again.
+  return text.startsWith("/") ? `/${text}` : ` ${text}`;
+}
+
 const KEYS: readonly (readonly [string, string])[] = [
   ["Enter", "send; while something runs: queue"],
   ["Shift+Enter, Ctrl+J, \\ Enter", "a new line"],
@@ -150,6 +158,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["Up, Down, Ctrl+R", "history"],
   ["Tab", "complete commands, @paths, $skills, sessions, models"],
   ["Ctrl+G", "write in $EDITOR"],
+  ["Ctrl+L", "an empty screen; what was there is in the scrollback"],
   ["Ctrl+Z", "suspend"],
   ["Ctrl+D", "quit, when nothing is typed"],
 ];

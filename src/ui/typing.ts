@@ -1,52 +1,81 @@
-/** Whether somebody is typing right now: a question must not be answered by keys that were meant for the line. */
+/**
+ * Whether somebody is typing right now: a question must not be answered by keys that were meant for the line, or for the question
+ * before it. Refuses: what a key does.
+ */
 import type { Clock } from "../base/clock.ts";
+import type { KeyEvent } from "./keys.ts";
 
 /** Nobody types on after this long a pause without looking. */
 const QUIET_MS = 600;
+/** With half a line written, a pause may be for thinking. */
+const THINKING_MS = 2000;
+/** A second Enter this close to the first is no other Enter. */
+const BOUNCE_MS = 200;
+
+export type TypingOptions = {
+  readonly clock: Clock;
+  /** A paste has begun: however slowly it comes, it is typing until it ends. */
+  readonly pasting: () => boolean;
+  /** Something stands in the line that was not sent. */
+  readonly drafting: () => boolean;
+  readonly onChange: () => void;
+};
 
 export class Typing {
-  readonly #clock: Clock;
-  readonly #onChange: () => void;
+  readonly #options: TypingOptions;
   #last = Number.NEGATIVE_INFINITY;
-  readonly #pasting: () => boolean;
+  /** The last key was an Enter: what it was for is over. */
+  #sent = false;
   #waiting = 0;
 
-  /** @param pasting a paste has begun: however slowly it comes, it is typing until it ends */
-  constructor(clock: Clock, pasting: () => boolean, onChange: () => void) {
-    this.#clock = clock;
-    this.#pasting = pasting;
-    this.#onChange = onChange;
+  constructor(options: TypingOptions) {
+    this.#options = options;
   }
 
   get hint(): string | undefined {
-    return this.#waiting > 0 ? "a question waits until you stop typing" : undefined;
+    return this.#waiting > 0 && !this.#sent ? "a question waits until you stop typing" : undefined;
   }
 
-  /** A key came. */
-  note(): void {
-    this.#last = this.#clock.now();
+  /** Keys came, whoever gets them: those that answer a question are not for the next one. */
+  note(events: readonly KeyEvent[]): void {
+    const last = events.findLast((event) => event.type !== "reports-keys");
+    if (!last) return;
+    this.#last = this.#options.clock.now();
+    this.#sent = last.type === "key" && last.key === "enter";
   }
 
-  /** Resolves after a pause in the typing; at once when there is one already, or when the signal comes. */
-  async pause(signal: AbortSignal | undefined): Promise<void> {
+  /**
+   * Resolves after a pause in the typing; at once when there is one already, or when the signal comes.
+   * @param expected the person has just called for what comes: an Enter behind it is all that has to be waited for
+   */
+  async pause(signal: AbortSignal | undefined, expected = false): Promise<void> {
+    const { clock, onChange, pasting } = this.#options;
     this.#waiting += 1;
-    this.#onChange();
+    onChange();
     try {
       while (!signal?.aborted) {
-        if (this.#pasting()) this.note();
-        const left = this.#last + QUIET_MS - this.#clock.now();
+        if (pasting()) {
+          this.#last = clock.now();
+          this.#sent = false;
+        }
+        const left = this.#last + this.#quietMs(expected) - clock.now();
         if (left <= 0) return;
         await this.#quiet(left, signal);
       }
     } finally {
       this.#waiting -= 1;
-      this.#onChange();
+      onChange();
     }
+  }
+
+  #quietMs(expected: boolean): number {
+    if (this.#options.drafting()) return THINKING_MS;
+    return expected && this.#sent ? BOUNCE_MS : QUIET_MS;
   }
 
   #quiet(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#clock.after(ms, resolve);
+    const cancel = this.#options.clock.after(ms, resolve);
     const stop = (): void => resolve();
     signal?.addEventListener("abort", stop, { once: true });
     return promise.finally(() => {

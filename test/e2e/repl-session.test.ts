@@ -107,7 +107,7 @@ for (const columns of WIDTHS) {
     const { terminal } = stage;
     const question = async (what: string, ...keys: ("down" | "enter" | "escape")[]): Promise<void> => {
       await waitForFlat(terminal, `Allow run_shell: ${what}`);
-      await terminal.waitFor("No");
+      await terminal.waitFor("to navigate");
       terminal.press(...keys);
     };
     stage.send("go");
@@ -161,6 +161,7 @@ test("approval: a question does not come between the keys of somebody who types"
   await terminal.waitFor("↳ steering: half a thought");
   await terminal.waitFor("Allow run_shell: echo a");
   expect(performance.now() - last).toBeGreaterThan(500);
+  await terminal.waitFor("to navigate");
   terminal.press("enter");
   await terminal.waitFor("fine");
   expect(stage.userTexts(2).at(-1)).toBe("half a thought");

@@ -124,10 +124,10 @@ test("Shift+Enter: asked for where the terminal can report it, given back at the
   await using stage = await startRepl([{ text: "two lines" }]);
   const { terminal } = stage;
   expect(terminal.raw()).toContain("\x1b[?u");
-  expect(terminal.raw()).not.toContain("\x1b[>1u");
+  expect(terminal.raw()).not.toContain("\x1b[>5u");
   // What a terminal with the kitty keyboard protocol answers.
   terminal.write("\x1b[?0u");
-  await terminal.waitForRaw("\x1b[>1u");
+  await terminal.waitForRaw("\x1b[>5u");
   terminal.write("a\x1b[13;2ub");
   await terminal.waitFor("  b");
   terminal.press("enter");

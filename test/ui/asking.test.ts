@@ -1,5 +1,6 @@
 /** Questions to a person: what they say, when they come, and that each of them ends (security.md 5, L03, L11). */
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import type { ToolEntry } from "../../src/agent/toolbox.ts";
 import type { OpenedRuntime } from "../../src/app/open.ts";
 import { monotonicClock } from "../../src/base/clock.ts";
@@ -7,12 +8,14 @@ import type { RunEvent } from "../../src/types/event.ts";
 import { openApprovals } from "../../src/ui/approvals.ts";
 import { createAsker } from "../../src/ui/asker.ts";
 import { Desk } from "../../src/ui/desk.ts";
+import { parseHistory } from "../../src/ui/history.ts";
 import type { Keyboard } from "../../src/ui/keyboard.ts";
 import { Lending } from "../../src/ui/lending.ts";
 import type { LiveTerminal } from "../../src/ui/live.ts";
 import { createStyle } from "../../src/ui/style.ts";
 import type { Transcript } from "../../src/ui/transcript.ts";
 import { Typing } from "../../src/ui/typing.ts";
+import { tempDir } from "../support/temp.ts";
 
 const CHOICES = [
   { value: "a", label: "A" },
@@ -46,10 +49,14 @@ test("an outside agent's question shows its title before its input, an own tool'
   await put("acp:cat edit", { action: "Edit \x1b[2Ja.ts", kind: "edit", input: { path: "a.ts" } });
   await put("acp:cat Wipe it", { action: "Wipe it", kind: "delete", input: {} });
   await put("mcp__files__move", { action: "move", kind: "x", to: "b" });
+  await put("run_shell", { argv: ["git", "status", "-s"] });
+  await put("run_shell", { argv: ["sh", "-c", "ls"] });
   expect(messages).toEqual([
-    'Allow acp:cat edit: Edit ␛[2Ja.ts  (input {"path":"a.ts"})',
-    "Allow acp:cat Wipe it",
-    'Allow mcp__files__move {"action":"move","kind":"x","to":"b"}',
+    'Allow acp:cat edit: Edit ␛[2Ja.ts  (input {"path":"a.ts"})\nfor this session or project: acp:cat edit',
+    "Allow acp:cat Wipe it\nfor this session or project: acp:cat Wipe it",
+    'Allow mcp__files__move {"action":"move","kind":"x","to":"b"}\nfor this session or project: mcp__files__move',
+    "Allow run_shell: git status -s\nfor this session or project: git status …",
+    "Allow run_shell: sh -c ls\nfor this session or project: exactly this command",
   ]);
 });
 
@@ -119,6 +126,7 @@ test("L03 leaving takes a question back, and no other is asked", async () => {
 test("a question waits for the end of a paste, however slowly it comes; a signal ends the waiting at once", async () => {
   let now = 0;
   let pasting = true;
+  let drafting = false;
   const due: (() => void)[] = [];
   const clock = {
     now: () => now,
@@ -135,11 +143,7 @@ test("a question waits for the end of a paste, however slowly it comes; a signal
     due.shift()?.();
     for (let turn = 0; turn < 10; turn++) await undefined;
   };
-  const typing = new Typing(
-    clock,
-    () => pasting,
-    () => undefined,
-  );
+  const typing = new Typing({ clock, pasting: () => pasting, drafting: () => drafting, onChange: () => undefined });
   let over = false;
   const waiting = typing.pause(undefined).then(() => {
     over = true;
@@ -152,13 +156,52 @@ test("a question waits for the end of a paste, however slowly it comes; a signal
   await pass();
   await waiting;
   expect(typing.hint).toBeUndefined();
-  typing.note();
+  typing.note([{ type: "text", text: "a" }]);
   const controller = new AbortController();
   const cut = typing.pause(controller.signal);
   expect(typing.hint).toBe("a question waits until you stop typing");
   controller.abort();
   await cut;
   expect(typing.hint).toBeUndefined();
+  due.length = 0;
+  // What a question is waited for: after text, with half a line, after an Enter that called for it, after one that did not.
+  for (const [key, half, expected, ms] of [
+    ["a", false, false, 600],
+    ["a", true, true, 2000],
+    ["enter", false, true, 200],
+    ["enter", false, false, 600],
+  ] as const) {
+    drafting = half;
+    typing.note([key === "enter" ? { type: "key", key } : { type: "text", text: key }, { type: "reports-keys" }]);
+    const from = now;
+    const paused = typing.pause(undefined, expected);
+    await pass();
+    await paused;
+    expect(now - from).toBe(ms);
+  }
+});
+
+test("another conversation has the history of the one before, with what is not written yet and what the file does not keep", async () => {
+  await using place = await tempDir();
+  const made = (secret: string): OpenedRuntime =>
+    ({
+      runtime: { workspace: "", subscribe: () => () => undefined, close: async () => undefined },
+      controls: { homes: { state: place.at("state") }, discovered: async () => undefined, messages: [] },
+      inventory: () => [],
+      redact: (text: string) => text.replace(secret, "…"),
+    }) as unknown as OpenedRuntime;
+  const secrets = ["first", "second"];
+  const transcript = { event: () => undefined, say: () => undefined } as unknown as Transcript;
+  const open = async (): Promise<OpenedRuntime> => made(secrets.shift() ?? "");
+  const desk = new Desk({ open, transcript, style: createStyle(false), onChange: () => undefined });
+  await desk.openFirst({});
+  const paste = "x".repeat(40_000);
+  for (const text of [paste, "a first secret", "/new"]) desk.history.add(text);
+  await desk.replace({});
+  expect(desk.history.entries).toEqual([paste, "a first secret", "/new"]);
+  desk.history.add("a second secret");
+  await desk.history.settled();
+  expect(parseHistory(readFileSync(place.at("state", "history"), "utf8"))).toEqual(["a … secret", "/new", "a … secret"]);
 });
 
 test("the share of context that is left is shown for a model, and left out for an outside agent", async () => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
 import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
-import { helpLines, parseInput, SLASH_COMMANDS } from "../../src/ui/slash.ts";
+import { helpLines, parseInput, SLASH_COMMANDS, typedFor } from "../../src/ui/slash.ts";
 import { menuLine, statusLine } from "../../src/ui/status.ts";
 import { createStyle, fit, shortCount, shortTime, wrap } from "../../src/ui/style.ts";
 import { reflowsLines } from "../../src/ui/terminal-kind.ts";
@@ -193,4 +193,25 @@ test("which terminals wrap anew", () => {
   expect(reflowsLines({ TERM: "tmux-256color" })).toBe(true);
   expect(reflowsLines({ TERM: "screen-256color", TMUX: "/tmp/x" })).toBe(true);
   expect(reflowsLines({ TERM: "xterm-256color", VTE_VERSION: "7600" })).toBe(true);
+});
+
+test("text that is given back means the same again, whatever it begins with", () => {
+  for (const text of [
+    "/clear after this",
+    "/clear",
+    "/nonsense",
+    "/x",
+    "//x",
+    "///",
+    "/",
+    "",
+    "plain",
+    "/usr/bin",
+    "::before",
+    "/clear\nmore",
+  ]) {
+    expect(parseInput(typedFor(text))).toEqual({ kind: "text", text });
+  }
+  for (const text of ["plain", "/usr/bin", "/clear\nmore", "::before", ": x"]) expect(typedFor(text)).toBe(text);
+  for (const text of [":quit", ":nonsense x"]) expect(parseInput(typedFor(text))).toEqual({ kind: "text", text: ` ${text}` });
 });

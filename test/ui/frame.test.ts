@@ -75,3 +75,54 @@ test("L05 a row that becomes shorter is erased first: tmux would wrap it at the 
   expect(drawn).toContain("\x1b[2Kshort");
   expect(drawn).not.toContain("\x1b[2Kabc");
 });
+
+test("rows that a terminal takes for wider than they are counted are cut off, and nothing of them stays behind", () => {
+  const draw = (words: readonly string[]): Screen => {
+    const screen = new Screen(20, 6);
+    let frame: Frame | undefined;
+    // Too wide for this terminal: as one that counts every mark takes a row that fits.
+    const rows = words.map((_, at) => words.slice(0, at + 1).join(" "));
+    for (const row of rows) {
+      for (const lines of [
+        [row, "> ", "status"],
+        [`${row}!`, "> ", "more", "status"],
+      ]) {
+        const next: Frame = { lines, row: 1, column: 2 };
+        screen.write(drawFrame(frame, next));
+        frame = next;
+        expect(screen.modes.has(7)).toBe(true);
+        expect([screen.row, screen.column]).toEqual([1, 2]);
+      }
+    }
+    screen.write(`${eraseFrame(frame)}settled\r\n`);
+    return screen;
+  };
+  for (const words of [
+    "यह हिंदी में एक लंबा उत्तर है जिसमें कई शब्द",
+    "👍🏽 good ✅ done 👍🏽 good ✅ done",
+    "এটি বাংলা ভাষায় একটি দীর্ঘ উত্তর",
+  ]) {
+    const screen = draw([...words.split(" "), ..."and words that make it long".split(" ")]);
+    expect(screen.everything()).toBe("settled");
+  }
+});
+
+test("only what is disputed costs the bytes of it", () => {
+  const frame = (...lines: string[]): Frame => ({ lines, row: 0, column: 0 });
+  const [plain, odd] = [frame("日本語 é e\u0301 ❯ ⠋", "status"), frame("लंबा", "status")];
+  for (const text of [drawFrame(undefined, plain), drawFrame(odd, plain), drawFrame(odd, frame("लंबा", "other", "third"))])
+    expect(text).not.toContain("\x1b[?7");
+  for (const text of [drawFrame(undefined, odd), drawFrame(plain, odd), drawFrame(plain, frame(...plain.lines, "👍🏽"))])
+    expect(text).toMatch(/^\x1b\[\?7l[\s\S]*\x1b\[\?7h$/);
+});
+
+test("on top of the screen a frame is erased without the first cell: tmux would keep it in the scrollback", () => {
+  const screen = new Screen(20, 6);
+  const frame: Frame = { lines: ["> input", "status", "more"], row: 1, column: 3 };
+  screen.write(drawFrame(undefined, frame));
+  const erased = eraseFrame(frame, true);
+  expect(erased).not.toContain("\r\x1b[J");
+  screen.write(erased);
+  expect(screen.everything()).toBe("");
+  expect([screen.row, screen.column]).toEqual([0, 0]);
+});

@@ -1,5 +1,6 @@
 /** Key decoding: sequences, pastes, cuts at every place. */
 import { expect, test } from "bun:test";
+import { isEditing } from "../../src/ui/input.ts";
 import { createKeyDecoder, type KeyDecoder, type KeyEvent } from "../../src/ui/keys.ts";
 
 function say(events: readonly KeyEvent[]): string[] {
@@ -47,6 +48,19 @@ const table: readonly (readonly [string, string])[] = [
   ["\x1b\x7f", "alt+backspace"],
   ["\x1b\x1b[D", "alt+left"],
   ["\x1b[?1u", "reports"],
+  ["\x1bOM", "enter"],
+  ["\x1b[[A", "f1"],
+  ["\x1b[[E", "f5"],
+  // The kitty protocol: what is named after a control character, and letters where a Latin one stands.
+  ["\x1b[109;5u", "enter"],
+  ["\x1b[105;5u", "tab"],
+  ["\x1b[91;5u", "escape"],
+  ["\x1b[1089::99;5u", "ctrl+c"],
+  ["\x1b[1076:1044:108;6u", "ctrl+shift+l"],
+  ["\x1b[1080::98;3u", "alt+b"],
+  ["\x1b[97::113;5u", "ctrl+a"],
+  ["\x1b[49:33;2u", "text:!"],
+  ["\x1b[1092::97u", "text:ф"],
   ["日本語🌲é", "text:日本語🌲é"],
 ];
 
@@ -63,6 +77,46 @@ for (const [bytes, name] of table) {
 test("Esc and a control key in one read are two keys", () => {
   expect(decode("\x1b\x03")).toEqual(["escape", "ctrl+c"]);
   expect(decode("\x1b\x1b")).toEqual(["escape", "escape"]);
+});
+
+test("a click of the mouse is no key, in any of its three forms, wherever the reads are cut", () => {
+  for (const click of [
+    "\x1b[M !!",
+    "\x1b[M#~\x7f",
+    "\x1b[M ñé",
+    "\x1b[32;1;5M",
+    "\x1b[32;10;5M",
+    "\x1b[<0;10;10M",
+    "\x1b[<0;10;10m",
+  ]) {
+    for (let at = 1; at <= click.length; at++)
+      expect([click, decode(click.slice(0, at), `${click.slice(at)}a`)]).toEqual([click, ["text:a"]]);
+    expect(decode(`a${click}${click}b`)).toEqual(["text:a", "text:b"]);
+  }
+  // What is a control is no part of a click that was cut off; what never comes is not waited for.
+  expect(decode("\x1b[M !\r")).toEqual(["enter"]);
+  expect(decode("\x1b[M ")).toEqual([]);
+  expect(decode("\x1b[[x", "a")).toEqual(["text:a"]);
+});
+
+test("Esc and text in one read are Esc and the text; one letter is pressed with Alt", () => {
+  expect(decode("\x1bhello")).toEqual(["escape", "text:hello"]);
+  expect(decode("\x1b", "日本")).toEqual(["escape", "text:日本"]);
+  expect(decode("\x1bx")).toEqual(["alt+x"]);
+  expect(decode("\x1bbx")).toEqual(["alt+b", "text:x"]);
+  for (const name of "abcdefghijklmnopqrstuvwxyz.,<>?0") {
+    const means = isEditing(`alt+${name}`);
+    expect([name, decode(`\x1b${name}xx`)[0]]).toEqual([name, means ? `alt+${name}` : "escape"]);
+  }
+});
+
+test("what is pressed with Super, Hyper or Meta is no text", () => {
+  expect(decode("\x1b[99;9u", "\x1b[99;17u", "\x1b[99;33u")).toEqual([]);
+  expect(decode("\x1b[97;129u", "\x1b[97;65u")).toEqual(["text:a", "text:a"]);
+});
+
+test("L02 Ctrl+C leaves a paste that is never closed, however it is reported", () => {
+  for (const pressed of ["\x1b[99;5u", "\x1b[1089::99;5u"]) expect(decode("\x1b[200~abc", pressed)).toEqual(["paste:abc"]);
 });
 
 test("releases, mouse reports, replies and unknown sequences are no keys", () => {

@@ -211,6 +211,31 @@ test("L05 a terminal that gets lower and higher again shows one input and one st
   }
 });
 
+test("clearing pushes what stands on the screen into the scrollback, all of it, once, and no empty row with it", async () => {
+  for (const count of [0, 1, 5, 9, 30]) {
+    const screen = new Screen(40, 10);
+    const ticking = manualClock();
+    const live = createLiveTerminal({
+      stream: streamOf(screen),
+      view: () => ({ above: [], input: { prompt: "> ", text: "typed", cursor: 5 }, below: ["status"] }),
+      layout: createInputLayout(segmenter),
+      reflows: false,
+      ...(ticking.clock && { clock: ticking.clock }),
+    });
+    const lines = Array.from({ length: count }, (_, index) => `line ${index}`);
+    if (count > 0) live.settle(lines.join("\n"));
+    live.refresh();
+    await ticking.run(40);
+    for (let press = 0; press < 3; press++) {
+      live.clear();
+      await ticking.run(40);
+      expect(screen.text()).toBe("> typed\nstatus");
+      expect(screen.scrollback).toEqual(lines);
+    }
+    expect([screen.row, screen.column]).toEqual([0, 7]);
+  }
+});
+
 const TABS = Array.from({ length: 12 }, (_, index) => `v${index}`).join("\t");
 
 test.each([

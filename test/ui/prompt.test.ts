@@ -54,6 +54,51 @@ test("every size: no row too long, none too many, the choice under the cursor to
   }
 });
 
+test("long names on small terminals: the marked choice is in sight, and can be told from the others", async () => {
+  for (const count of [2, 4, 8, 20]) {
+    for (const isGuarded of [false, true]) {
+      const named = Array.from({ length: count }, (_, index) => ({
+        value: index,
+        label: `provider/some-very-long-model-name-${index}`,
+        hint: "a hint that is long too 日本語",
+      }));
+      const prompt = await openPrompt(listOf({ message: "Which model?", choices: named, isGuarded }), 20, 10, () => undefined);
+      for (let at = 0; at < count; at++) {
+        for (const [columns, rows] of [
+          [20, 10],
+          [20, 12],
+          [24, 16],
+          [40, 12],
+          [80, 10],
+          [80, 24],
+        ] as const) {
+          const { lines } = prompt.frame(columns, rows);
+          expect(lines.length).toBeLessThan(rows);
+          const shown = plain(lines).replace(/\n│ {2}/g, "");
+          expect([columns, rows, shown]).toEqual([columns, rows, expect.stringMatching(new RegExp(`●[^○]*name-${at}(?!\\d)`))]);
+        }
+        prompt.press(key("down"));
+      }
+      prompt.press(key("escape"));
+      await prompt.answer;
+    }
+  }
+});
+
+test("a long list is searched by whole names and hints, also where they are cut", async () => {
+  const named = Array.from({ length: 12 }, (_, index) => ({
+    value: index,
+    label: `some-very-long-name-${index}-end`,
+    hint: `hint${index}`,
+  }));
+  for (const search of ["name-7-E", "hint7"]) {
+    const prompt = await openPrompt(listOf({ message: "Which?", choices: named }), 20, 10, () => undefined);
+    for (const letter of search) prompt.press({ type: "text", text: letter });
+    prompt.press(key("enter"));
+    expect(await prompt.answer).toBe(7);
+  }
+});
+
 test("after any changes of size and choice it looks as if it had been put just now", async () => {
   const message = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
   const sizes = [80, 24, 33, 10, 20, 6, 100, 3, 20, 2, 60, 40] as const;
