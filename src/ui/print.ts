@@ -123,8 +123,7 @@ async function settle(options: PrintOptions, ended: TurnOutcome): Promise<TurnOu
 function codeOf(options: PrintOptions, outcome: TurnOutcome): ExitCode {
   const { signal, output, format } = options;
   const isCut = outcome.status === "cancelled" || (outcome.status === "ok" && format === "stream-json");
-  if (isCut && !signal.aborted && output.stdout.broken !== undefined)
-    return output.stdout.lost ? EXIT.failed : EXIT.sigpipe;
+  if (isCut && !signal.aborted && output.stdout.broken !== undefined) return output.stdout.lost ? EXIT.failed : EXIT.sigpipe;
   return exitCodeOf(outcome, typeof signal.reason === "string" ? signal.reason : "");
 }
 
