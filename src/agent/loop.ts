@@ -171,7 +171,9 @@ class Turn {
   #empty(response: Response, reason: string): Next {
     const why = response.reasoning === "" ? "" : ", only reasoning";
     const limit = reason === "length" ? "; it reached its output limit" : "";
-    return this.#fail({ class: "empty_answer", message: `the model gave no answer${why}${limit}` }, "failed");
+    const unknown = response.end.type === "stop" ? response.end.unknown : undefined;
+    const said = unknown === undefined ? "" : `; it ended with: ${unknown}`;
+    return this.#fail({ class: "empty_answer", message: `the model gave no answer${why}${limit}${said}` }, "failed");
   }
 
   #append(response: Response): void {

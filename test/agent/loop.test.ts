@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { runTurn, type TurnContext } from "../../src/agent/loop.ts";
+import type { ProviderEvent } from "../../src/provider/provider.ts";
 import type { ToolContext } from "../../src/tools/tool.ts";
 import { failed, succeeded } from "../../src/tools/tool.ts";
 import type { RunEvent } from "../../src/types/event.ts";
@@ -220,6 +221,16 @@ test("C12 empty answers and reasoning alone are failures that say why", async ()
     ],
   });
   expect((await reasoning.run()).error?.message).toBe("the model gave no answer, only reasoning; it reached its output limit");
+});
+
+test("C12 an empty answer that ended for an unknown reason names it; a whole one is no worse for it", async () => {
+  const end: ProviderEvent = { type: "stop", reason: "end", unknown: "LANGUAGE" };
+  const empty = setUp({ script: [[end]] });
+  expect((await empty.run()).error).toEqual({
+    class: "empty_answer",
+    message: "the model gave no answer; it ended with: LANGUAGE",
+  });
+  expect(await setUp({ script: [[{ type: "text", text: "whole" }, end]] }).run()).toMatchObject({ status: "ok", text: "whole" });
 });
 
 test("no progress: a notice from the third, the end at the sixth", async () => {
