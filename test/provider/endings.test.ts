@@ -1,6 +1,7 @@
 /** The words servers have for why an answer ended: whole, cut, refused, or broken off and worth another try. */
-import { expect, test } from "bun:test";
-import { wireFrames } from "../support/loopback.ts";
+import { expect, spyOn, test } from "bun:test";
+import type { Fetch } from "../../src/provider/http.ts";
+import { startLoopback, wireFrames } from "../support/loopback.ts";
 import { chunked, collect, encode, memoryFetch, type Said, settingsFor, testProvider } from "../support/wire/stream.ts";
 
 const URL_OF_MOCK = "http://mock.test/v1";
@@ -90,4 +91,77 @@ test.each([
   const fetch = memoryFetch({ chunks: encode(frames.join("")) });
   const said = await collect(testProvider(settingsFor("responses", URL_OF_MOCK), { fetch }));
   expect([said.text, said.failure?.class ?? said.stop]).toEqual(["half", what as never]);
+});
+
+/** Frames that take `ms` each by a clock of the test's own; nothing is read ahead, so that the time is time spent waiting. */
+function slowly(clock: { now: number }, ms: number, frames: readonly string[]): Fetch & { readonly sent: () => number } {
+  let sent = 0;
+  const get: Fetch = async () => {
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      await Promise.resolve();
+      const next = frames[sent];
+      clock.now += ms;
+      if (next === undefined) return controller.close();
+      sent += 1;
+      controller.enqueue(new TextEncoder().encode(next));
+    };
+    return new Response(new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 }));
+  };
+  return Object.assign(get, { sent: () => sent });
+}
+
+const NOTHING: readonly string[] = Array.from({ length: 5_000 }, () => 'data: {"choices":[]}\n\n');
+
+async function clocked<T>(run: (clock: { now: number }) => Promise<T>): Promise<T> {
+  const clock = { now: performance.now() };
+  const real = spyOn(performance, "now").mockImplementation(() => clock.now);
+  try {
+    return await run(clock);
+  } finally {
+    real.mockRestore();
+  }
+}
+
+test.each([[20_000], [0]])(
+  "events behind a complete answer do not keep it back (silence limit %d ms)",
+  async (stallTimeoutMs) => {
+    await clocked(async (clock) => {
+      const fetch = slowly(clock, 1_000, [chunk({ content: "whole" }), chunk({}, "stop"), ...NOTHING]);
+      const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch, stallTimeoutMs }));
+      expect([said.text, said.stop, said.failure]).toEqual(["whole", "end", undefined]);
+      expect(fetch.sent()).toBe(5);
+    });
+  },
+);
+
+test("an answer that every piece of it ends goes on as long as it takes", async () => {
+  await clocked(async (clock) => {
+    const pieces = Array.from({ length: 20 }, (_, n) => chunk({ content: `${n} ` }, "stop"));
+    const fetch = slowly(clock, 2_000, pieces);
+    const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch }));
+    expect([said.text, said.stop]).toEqual([pieces.map((_, n) => `${n} `).join(""), "end"]);
+  });
+});
+
+test("the time that a consumer takes is none of the server's", async () => {
+  await clocked(async (clock) => {
+    const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })}\n\n`;
+    const fetch = slowly(clock, 100, [chunk({ content: "whole" }, "stop"), 'data: {"choices":[]}\n\n', usage]);
+    const kinds: string[] = [];
+    const request = { model: "m", system: "", tools: [], messages: [{ role: "user", text: "x" }], sessionId: "s" } as const;
+    const provider = testProvider(settingsFor("chat", URL_OF_MOCK), { fetch });
+    for await (const event of provider.stream(request, new AbortController().signal)) {
+      kinds.push(event.type);
+      clock.now += 60_000;
+    }
+    expect(kinds).toEqual(["text", "usage", "stop"]);
+  });
+});
+
+test("a server that trickles for ever behind its last word is left", async () => {
+  const server = await startLoopback([{ raw: [chunk({ content: "whole" }), chunk({}, "stop"), ...NOTHING], pace: 20 }]);
+  const said = await collect(testProvider(settingsFor("chat", server.baseUrl), { stallTimeoutMs: 200 }));
+  expect([said.text, said.stop, said.failure]).toEqual(["whole", "end", undefined]);
+  expect(await (await server.request(1)).ended).toBe(true);
+  await server.close();
 });
