@@ -107,6 +107,7 @@ class Turn {
     const cutCall = response.end.type === "stop" && response.end.reason === "length" ? cut(calls) : undefined;
     this.#append(response);
     emit({ type: "assistant_finished", turnId, text: response.text, calls, final: false });
+    this.#newAnswer();
     const context: CallsContext = { ...this.#context.calls, turnId, emit, signal };
     const finished = await runCalls(calls, context, cutCall);
     let repeated = 0;
@@ -149,7 +150,7 @@ class Turn {
     const final = !more && wrong === undefined;
     emit({ type: "assistant_finished", turnId, text: response.text, calls: [], final });
     if (final) return { done: true, outcome: { status: "ok", text } };
-    this.#head = "";
+    this.#newAnswer();
     return wrong === undefined ? GO_ON : this.#repair(wrong, text);
   }
 
@@ -174,6 +175,12 @@ class Turn {
     const unknown = response.end.type === "stop" ? response.end.unknown : undefined;
     const said = unknown === undefined ? "" : `; it ended with: ${unknown}`;
     return this.#fail({ class: "empty_answer", message: `the model gave no answer${why}${limit}${said}` }, "failed");
+  }
+
+  /** What follows stands for itself: nothing is glued to it, and it may be continued as often as the first. */
+  #newAnswer(): void {
+    this.#head = "";
+    this.#continued = false;
   }
 
   #append(response: Response): void {

@@ -183,6 +183,36 @@ test("the output limit: one continuation, then a failure that says so", async ()
   expect(ends(twice.events)).toHaveLength(1);
 });
 
+test("a cut answer that goes on with a call is no part of the next one, which may be cut as well", async () => {
+  const call = (text: string): ProviderEvent[] => [{ type: "text", text }, ...calling(["t", {}])];
+  const script = [saying("Part one, ", "length"), call("looking"), saying("Do", "length"), saying("ne.")];
+  const { run, messages, provider } = setUp({ script, tools: [{ name: "t" }] });
+  expect(await run()).toMatchObject({ status: "ok", text: "Done." });
+  expect(provider.requests).toHaveLength(4);
+  expect(messages.filter((message) => message.role === "assistant").map((message) => message.text)).toEqual([
+    "Part one, ",
+    "looking",
+    "Do",
+    "ne.",
+  ]);
+  const failing = setUp({
+    script: [...script.slice(0, 2), saying("Do", "length"), saying("ne", "length")],
+    tools: [{ name: "t" }],
+  });
+  expect(await failing.run()).toMatchObject({ status: "failed", text: "Done", error: { class: "output_limit" } });
+});
+
+test("a cut answer that goes on with a call is not checked against the schema", async () => {
+  const checked: string[] = [];
+  const checkFinal = (text: string) => {
+    checked.push(text);
+    return undefined;
+  };
+  const script = [saying("Part one, ", "length"), calling(["t", {}]), saying("{}")];
+  expect(await setUp({ script, tools: [{ name: "t" }], checkFinal }).run()).toMatchObject({ status: "ok", text: "{}" });
+  expect(checked).toEqual(["{}"]);
+});
+
 test("a call cut at the output limit is not run; the model is told", async () => {
   let ran = 0;
   const events = calling(["t", { path: "a" }], ["t", '{"path": "b']).slice(0, -1);
