@@ -346,6 +346,21 @@ for (const wire of WIRES) {
       expect(said.failure?.message).toContain("403: [redacted:credential] is not allowed");
     });
 
+    test("a credential in the base URL is redacted, as it is written and as it is meant", async () => {
+      const base = "http://user:pass%2Fword-1@mock.test/v1?api-key=query%20value-1&api-version=2026-01-01&mode=plain-mode-1";
+      const repeated = "pass%2Fword-1 pass/word-1 query%20value-1 query value-1 2026-01-01 plain-mode-1";
+      const fetch = memoryFetch(json(403, error(repeated)));
+      const said = await collect(testProvider(settingsFor(wire, base), { fetch }));
+      const hidden = "[redacted:credential]";
+      expect(said.failure?.message).toContain(`403: ${hidden} ${hidden} ${hidden} ${hidden} 2026-01-01 plain-mode-1`);
+      const alone = await collect(
+        testProvider(settingsFor(wire, "http://key-as-user-1@mock.test/v1"), {
+          fetch: memoryFetch(json(403, error("key-as-user-1"))),
+        }),
+      );
+      expect(alone.failure?.message).toContain(`403: ${hidden}`);
+    });
+
     test("a message that repeats the key is redacted", async () => {
       const said = await faultOf(wire, json(401, error("Incorrect API key provided: sk-test-0123456789.")));
       expect(said.failure?.message).toContain("provided: [redacted:credential].");
