@@ -15,6 +15,7 @@ type Setup = {
   readonly limit?: TurnContext["limit"];
   readonly checkFinal?: TurnContext["checkFinal"];
   readonly makeRoom?: TurnContext["makeRoom"];
+  readonly beforeRequest?: TurnContext["beforeRequest"];
   readonly onEvent?: (event: RunEvent) => void;
 };
 
@@ -45,6 +46,7 @@ function setUp(setup: Setup) {
     limit: setup.limit ?? (() => undefined),
     ...(setup.checkFinal && { checkFinal: setup.checkFinal }),
     ...(setup.makeRoom && { makeRoom: setup.makeRoom }),
+    ...(setup.beforeRequest && { beforeRequest: setup.beforeRequest }),
     emit: (event) => {
       events.push(event);
       setup.onEvent?.(event);
@@ -393,4 +395,37 @@ test("context overflow: room is made once, then the request goes again", async (
   const lost = setUp({ script: [[overflow], [overflow]], makeRoom });
   expect(await lost.run()).toMatchObject({ status: "failed", error: { class: "context_overflow" } });
   expect(rooms).toBe(2);
+});
+
+test("what making room has cost ends the turn as a limit, before the next request and after an overflow", async () => {
+  const stop = { class: "max_cost", message: "used up" } as const;
+  let spent = false;
+  const limit = () => (spent ? stop : undefined);
+  const full = { class: "context_overflow", message: "does not fit" } as const;
+  const beforeRequest = async () => {
+    spent = true;
+    return full;
+  };
+  const before = setUp({ script: [saying("never")], limit, beforeRequest });
+  expect(await before.run()).toMatchObject({ status: "limit", error: stop, requests: 0 });
+  spent = false;
+  const overflow: ProviderEvent = { type: "failure", ...full };
+  const makeRoom = async () => {
+    spent = true;
+    return false;
+  };
+  expect(await setUp({ script: [[overflow]], limit, makeRoom }).run()).toMatchObject({ status: "limit", error: stop });
+});
+
+test("a cancel while room is made after an overflow is a cancel", async () => {
+  const overflow: ProviderEvent = { type: "failure", class: "context_overflow", message: "too long" };
+  const made = setUp({
+    script: [[overflow]],
+    makeRoom: async () => {
+      made.controller.abort("user");
+      return false;
+    },
+  });
+  expect((await made.run()).status).toBe("cancelled");
+  expect(types(ends(made.events))).toEqual(["cancelled"]);
 });

@@ -1,5 +1,6 @@
 /** What a tester found where providers, servers and places do not do as they should: answers that looked whole, waits nobody saw. */
 import { expect, test } from "bun:test";
+import type { Script, Step } from "../support/loopback.ts";
 import { NO_WAIT, startModel, TEST_KEY } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
 import { tempDir } from "../support/temp.ts";
@@ -52,4 +53,61 @@ test("a key in a base URL is in no message and no file", async () => {
   for (const text of kept) expect(text).not.toMatch(/plain-value-77/);
   expect(kept[2]).toContain("no such key: [redacted:credential]");
   expect(kept.join("")).not.toContain(TEST_KEY);
+});
+
+/** A model that fills its window with words; what it says to requests for a summary is `summaries`, one after the other. */
+function crowded(summaries: readonly Step[]): Script {
+  let asked = 0;
+  let line = 0;
+  return (seen) => {
+    if (seen.body.tools === undefined) return summaries[asked++] ?? { text: "## Objective\n- go on" };
+    if (seen.raw.includes("<conversation_summary>")) return { text: "done" };
+    line += 1;
+    const calls = [{ name: "read_file_range", arguments: { path: "f.txt", start_line: line } }];
+    return { text: "many words ".repeat(300), calls };
+  };
+}
+
+/** Said and paid for, then broken. */
+function paid(cost: number): Step {
+  const usage = { prompt_tokens: 1000, completion_tokens: 5, cost };
+  const said = sse({ choices: [{ index: 0, delta: { content: "x" }, finish_reason: null }], usage });
+  return { raw: [said, sse({ error: { message: "overloaded", code: 529 } })] };
+}
+
+async function crowdedRun(script: Script, ...flags: string[]) {
+  await using dir = await tempDir({
+    "f.txt": "word\n".repeat(50),
+    "home/config.toml":
+      '[models."openrouter/mock"]\ncontext_window = 12000\nmax_output = 1000\nprice = { input = 1, output = 1 }\n',
+  });
+  await using model = await startModel(script);
+  const env = { ...model.env, THNDRS_HOME: dir.at("home"), THNDRS_RETRY_CAP: "10ms" };
+  const args = ["-p", "read it", ...flags];
+  const result = await runThndrs({ args, cwd: dir.path, env });
+  const [log = ""] = [...new Bun.Glob("*.jsonl").scanSync(dir.at(".thndrs/sessions"))];
+  const summaries = model.server.requests.filter((seen) => seen.body.tools === undefined).length;
+  return { result, log: await dir.read(`.thndrs/sessions/${log}`), summaries };
+}
+
+test("the waits of a summary are shown, what its failed attempts cost is counted and recorded", async () => {
+  const text = await crowdedRun(crowded([paid(0.5), { text: "## Objective\n- go on" }]));
+  expect(text.result).toMatchObject({ code: 0, stdout: "done\n" });
+  expect(text.result.stderr).toMatch(/overloaded; trying again in .* \(attempt 2 of 8\)/);
+  const lines = await crowdedRun(crowded([paid(0.5)]), "--output-format", "stream-json");
+  const events = lines.result.stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(events.find((event) => event.type === "retrying")).toMatchObject({ attempt: 2, class: "overloaded", summary: true });
+  const words = events.flatMap((event) => (event.type === "text_delta" ? event.text : []));
+  expect(words.filter((text) => !text.startsWith("many words"))).toEqual(["done"]);
+  expect(events.at(-1).cost_usd).toBeGreaterThan(0.5);
+  expect(lines.log).toContain('"cost_usd":0.5');
+});
+
+test("--max-cost ends a run whose summaries have used it up", async () => {
+  const { result, summaries } = await crowdedRun(crowded([paid(0.3), paid(0.3), paid(0.3)]), "--max-cost", "0.5");
+  expect([result.code, result.stdout, result.stderr]).toEqual([4, "", expect.stringContaining("--max-cost") as never]);
+  expect(summaries).toBe(2);
 });
