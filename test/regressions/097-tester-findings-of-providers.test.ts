@@ -111,3 +111,33 @@ test("--max-cost ends a run whose summaries have used it up", async () => {
   expect([result.code, result.stdout, result.stderr]).toEqual([4, "", expect.stringContaining("--max-cost") as never]);
   expect(summaries).toBe(2);
 });
+
+/** A server that answers what `results` has for the method. */
+function serverOf(results: Readonly<Record<string, unknown>>): string {
+  return `const results = ${JSON.stringify(results)};
+let rest = "";
+process.stdin.on("data", (data) => {
+  const lines = (rest + data).split("\\n");
+  rest = lines.pop();
+  for (const line of lines) {
+    const { id, method } = JSON.parse(line);
+    if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }) + "\\n");
+  }
+});
+process.stdin.on("end", () => process.exit(0));
+`;
+}
+
+const INITIALIZE = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } };
+
+test.each([
+  [{ initialize: INITIALIZE, "tools/list": { tools: "x" } }, "s: failed: its list of tools is no list\n"],
+  [{ initialize: { foo: 1 } }, "s: failed: its answer to the handshake is not what the protocol says\n"],
+])("an MCP server that answers %j has failed, in one sentence", async (results, said) => {
+  await using dir = await tempDir({
+    "s.js": serverOf(results),
+    "home/config.toml": `[mcp.servers.s]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ["s.js"]\n`,
+  });
+  const result = await runThndrs({ args: ["mcp", "test", "s"], cwd: dir.path, env: { THNDRS_HOME: dir.at("home") } });
+  expect([result.code, result.stdout]).toEqual([1, said]);
+});
