@@ -93,6 +93,7 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     loaded,
     ephemeral: flags.ephemeral ?? false,
     resume: options.resume,
+    givenDir: flags.sessionDir,
     ...(options.sessionId !== undefined && { id: options.sessionId }),
     provider: chosen.provider.name,
     model: chosen.name,

@@ -1,9 +1,10 @@
 /** What a tester found where providers, servers and places do not do as they should: answers that looked whole, waits nobody saw. */
 import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync } from "node:fs";
 import type { Script, Step } from "../support/loopback.ts";
 import { NO_WAIT, startModel, TEST_KEY } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
-import { tempDir } from "../support/temp.ts";
+import { giveTo, tempDir } from "../support/temp.ts";
 
 const sse = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 const piece = (delta: object, finish: string | null = null): string =>
@@ -140,4 +141,37 @@ test.each([
   });
   const result = await runThndrs({ args: ["mcp", "test", "s"], cwd: dir.path, env: { THNDRS_HOME: dir.at("home") } });
   expect([result.code, result.stdout]).toEqual([1, said]);
+});
+
+test("a --session-dir that can be none is refused before anything is asked; one that only cannot be written costs the log", async () => {
+  await using dir = await tempDir({ file: "x" });
+  mkdirSync(dir.at("closed"));
+  giveTo(dir.path, 65534);
+  chmodSync(dir.at("closed"), 0o555);
+  await using model = await startModel([{ text: "done" }]);
+  const run = (sessions: string) =>
+    runThndrs({
+      args: ["-p", "x", "--quiet", "--session-dir", sessions],
+      cwd: dir.path,
+      env: model.env,
+      user: "nobody",
+    });
+  for (const [sessions, said] of [
+    ["file", "--session-dir file: it is no directory"],
+    ["file/below", "--session-dir file/below: it cannot be made"],
+    ["closed/new", "--session-dir closed/new: it cannot be made: permission denied"],
+  ] as const) {
+    const result = await run(sessions);
+    expect([sessions, result.code, result.stdout, result.stderr]).toEqual([
+      sessions,
+      2,
+      "",
+      expect.stringContaining(said) as never,
+    ]);
+  }
+  expect(model.server.requests).toHaveLength(0);
+  const { code, stdout, stderr } = await run("closed");
+  expect([code, stdout]).toEqual([1, "done\n"]);
+  expect(stderr).toContain(`error: the session log could not be kept: the directory cannot be written (${dir.at("closed")})\n`);
+  chmodSync(dir.at("closed"), 0o755);
 });
