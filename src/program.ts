@@ -52,7 +52,8 @@ function workingDirectory(flag: string | undefined): string {
   try {
     path = flag === undefined ? process.cwd() : resolve(process.cwd(), flag);
   } catch {
-    throw new UserError("the current directory is gone: cd to one that exists, or give --cwd DIR");
+    // Gone before the start, the runtime says so itself, whatever argv holds.
+    throw new UserError("the current directory is gone: cd to one that exists");
   }
   try {
     if (statSync(path).isDirectory()) return realpathSync(path);

@@ -51,7 +51,9 @@ export function createUpdates(context: UpdateContext): (event: RunEvent) => Sess
         return [chunk("agent_thought_chunk", event.text)];
       case "retrying":
         // What was shown cannot be taken back: the reader is told that it does not count.
-        return streamed ? [chunk("agent_message_chunk", `\n\n[${event.message}; the answer starts again]\n\n`)] : [];
+        return streamed && !event.summary
+          ? [chunk("agent_message_chunk", `\n\n[${event.message}; the answer starts again]\n\n`)]
+          : [];
       case "tool_started":
         return [startedCall(event.callId, event.name, event.arguments, context.root)];
       case "tool_finished":

@@ -10,8 +10,8 @@ import type { Budget } from "./budget.ts";
 import { type Cut, findCut, shortenResults, type Trimmed, trimResults } from "./compaction.ts";
 import { factsOf, needsReview, plainUserText, protectedFacts } from "./facts.ts";
 import type { Stop } from "./response.ts";
-import { collectResponse } from "./response.ts";
-import { formerSummary, objectiveOf, summaryRequest, summaryText } from "./summary.ts";
+import { formerSummary, objectiveOf, summaryText } from "./summary.ts";
+import { type Spending, writeSummary } from "./summary-writer.ts";
 
 export type CompactorParts = {
   readonly provider: Provider;
@@ -27,6 +27,7 @@ export type CompactorParts = {
   readonly lastSeq: () => number;
   /** Instruction text to deliver again after a compaction (C11); "" when there is none. */
   readonly redeliver: (retained: readonly Message[]) => Promise<string>;
+  readonly spending?: Spending;
 };
 
 export type CompactionOutcome =
@@ -53,16 +54,11 @@ const MAX_TRIES = 2;
 /** A summary that is followed by the next one before this many requests were made was not worth it. */
 const WORTH_REQUESTS = 2;
 
-/** Summary requests, each smaller, when the provider says that one does not fit either. */
-const MAX_ASKS = 3;
-
 /** Shares of the room a conversation has (window without answer, system prompt, tools and instructions) after a compaction. */
 const SHARE = { summary: 0.25, facts: 0.15, request: 0.12, recent: 0.35 } as const;
 
 /** Even a hopelessly small room is shared out as if it were this many bytes. */
 const LEAST_ROOM = 2_000;
-
-const SUMMARY_SYSTEM = "You summarise a working session. Answer with the summary alone.";
 
 export class Compactor {
   readonly #parts: CompactorParts;
@@ -282,7 +278,7 @@ export class Compactor {
     if (!cut) return { done: false, message: "there is nothing older to summarise" };
     const covered = this.#messages.slice(0, cut.index);
     const beforeTokens = this.used();
-    const written = await this.#ask(turnId, covered, guidance, signal);
+    const written = await writeSummary({ ...this.#parts, turnId, covered, guidance, signal });
     if (!written.ok) {
       const { message } = written;
       if (!signal.aborted) this.#failed = { turnId, count: (this.#failed?.count ?? 0) + 1, message };
@@ -294,7 +290,7 @@ export class Compactor {
     const room = this.#room();
     const summary = summaryText({
       objective: objectiveOf(this.#messages),
-      summary: written.text,
+      summary: clipBytes(written.text, Math.floor(room * SHARE.summary)),
       facts: protectedFacts(covered, factsOf(formerSummary(covered[0]) ?? ""), room * SHARE.facts),
       ...(current !== undefined && { current }),
       handle,
@@ -336,40 +332,6 @@ export class Compactor {
     const text = instructions === "" ? summary : `${instructions}\n\n${summary}`;
     // The summary stands for all it covers: the next one begins where this one did.
     this.#replace([{ role: "user", text }, ...retained], [this.#seqs[0] ?? 0, ...this.#seqs.slice(cut.index)]);
-  }
-
-  /** Asks the model for the summary; the request always fits, also when the provider counts differently. */
-  async #ask(
-    turnId: string,
-    covered: readonly Message[],
-    guidance: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string }> {
-    const { budget, provider } = this.#parts;
-    let room = (budget.available - budget.tokens(Buffer.byteLength(SUMMARY_SYSTEM))) * budget.bytesPerToken() * 0.85;
-    const { model, sessionId } = this.#parts.request();
-    for (let tries = 1; ; tries++) {
-      const text = summaryRequest(covered, guidance, room);
-      const request: ProviderRequest = {
-        model,
-        sessionId,
-        system: SUMMARY_SYSTEM,
-        tools: [],
-        messages: [{ role: "user", text }],
-      };
-      const response = await collectResponse(provider, request, turnId, () => undefined, signal);
-      // Recorded here, and only here: what counts usage must not meet it twice.
-      if (response.usage) this.#parts.emit({ type: "usage", turnId, usage: response.usage });
-      if (response.end.type === "failure") {
-        if (response.end.class !== "context_overflow" || tries >= MAX_ASKS)
-          return { ok: false, message: `the summary could not be made: ${response.end.message}` };
-        room = Math.min(room, Buffer.byteLength(text)) / 2;
-        continue;
-      }
-      if (response.end.reason === "refusal") return { ok: false, message: "the model refused to write a summary" };
-      if (response.text.trim() === "") return { ok: false, message: "the model gave an empty summary" };
-      return { ok: true, text: clipBytes(response.text, Math.floor(this.#room() * SHARE.summary)) };
-    }
   }
 
   #overflow(reason: string): Stop {

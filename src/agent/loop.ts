@@ -69,14 +69,16 @@ class Turn {
     if (stop) return this.#fail(stop, "limit");
     messages.push(...(await this.#context.takeSteering()));
     const full = await this.#context.beforeRequest?.();
-    if (full) return this.#fail(full, "failed");
     if (signal.aborted) return this.#cancelled("");
+    // Making room may have cost something.
+    const spent = this.#spent();
+    if (spent) return this.#fail(spent, "limit");
+    if (full) return this.#fail(full, "failed");
     this.#requests += 1;
     emit({ type: "request_started", turnId, request: this.#requests });
     const request = { ...this.#context.request(), messages };
     // An attempt that was paid for and failed counts before the next one does.
-    const spent = (): Stop | undefined => this.#context.limit(this.#requests - 1);
-    const response = await collectResponse(this.#context.provider, request, turnId, emit, signal, spent);
+    const response = await collectResponse(this.#context.provider, request, turnId, emit, signal, () => this.#spent());
     if (response.stopped) return this.#stopped(response, response.stopped);
     if (response.usage) emit({ type: "usage", turnId, usage: response.usage });
     if (response.reasoning !== "") emit({ type: "reasoning_finished", turnId, text: response.reasoning });
@@ -84,6 +86,11 @@ class Turn {
     if (response.end.type === "failure") return this.#failedResponse(response, response.end);
     this.#madeRoom = false;
     return response.calls.length > 0 ? this.#runCalls(response) : this.#answered(response);
+  }
+
+  /** Whether what was spent meanwhile ends the turn; requests were counted before the one that is being made. */
+  #spent(): Stop | undefined {
+    return this.#context.limit(Math.max(0, this.#requests - 1));
   }
 
   #stopped(response: Response, stop: Stop): Next {
@@ -96,6 +103,9 @@ class Turn {
     if (failure.class === "context_overflow" && !this.#madeRoom && this.#context.makeRoom) {
       this.#madeRoom = true;
       if (await this.#context.makeRoom()) return GO_ON;
+      if (this.#context.signal.aborted) return this.#cancelled(response.text);
+      const spent = this.#spent();
+      if (spent) return this.#stopped(response, spent);
     }
     this.#keepPartial(response.text);
     return this.#fail({ class: failure.class, message: failure.message }, "failed", this.#head + response.text);
@@ -107,6 +117,7 @@ class Turn {
     const cutCall = response.end.type === "stop" && response.end.reason === "length" ? cut(calls) : undefined;
     this.#append(response);
     emit({ type: "assistant_finished", turnId, text: response.text, calls, final: false });
+    this.#newAnswer();
     const context: CallsContext = { ...this.#context.calls, turnId, emit, signal };
     const finished = await runCalls(calls, context, cutCall);
     let repeated = 0;
@@ -149,7 +160,7 @@ class Turn {
     const final = !more && wrong === undefined;
     emit({ type: "assistant_finished", turnId, text: response.text, calls: [], final });
     if (final) return { done: true, outcome: { status: "ok", text } };
-    this.#head = "";
+    this.#newAnswer();
     return wrong === undefined ? GO_ON : this.#repair(wrong, text);
   }
 
@@ -171,7 +182,15 @@ class Turn {
   #empty(response: Response, reason: string): Next {
     const why = response.reasoning === "" ? "" : ", only reasoning";
     const limit = reason === "length" ? "; it reached its output limit" : "";
-    return this.#fail({ class: "empty_answer", message: `the model gave no answer${why}${limit}` }, "failed");
+    const unknown = response.end.type === "stop" ? response.end.unknown : undefined;
+    const said = unknown === undefined ? "" : `; it ended with: ${unknown}`;
+    return this.#fail({ class: "empty_answer", message: `the model gave no answer${why}${limit}${said}` }, "failed");
+  }
+
+  /** What follows stands for itself: nothing is glued to it, and it may be continued as often as the first. */
+  #newAnswer(): void {
+    this.#head = "";
+    this.#continued = false;
   }
 
   #append(response: Response): void {

@@ -19,7 +19,7 @@ export type Response = {
   /** A limit was reached between two attempts. */
   readonly stopped?: Stop;
   /** Why it ended: a stop of the model's, or a failure. */
-  readonly end: { readonly type: "stop"; readonly reason: StopReason } | ProviderFailure;
+  readonly end: { readonly type: "stop"; readonly reason: StopReason; readonly unknown?: string } | ProviderFailure;
 };
 
 type Draft = { text: string[]; reasoning: string[]; calls: ToolCall[]; usage: Usage | undefined };
@@ -78,7 +78,7 @@ export async function collectResponse(
         break;
       }
       case "stop":
-        return finish(draft, { type: "stop", reason: event.reason }, event.carry);
+        return finish(draft, event, event.carry);
       case "failure":
         return finish(draft, event, undefined);
     }

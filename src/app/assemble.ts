@@ -270,6 +270,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
       ...(schema && { outputSchema: schema.schema }),
     },
     limit: limits.check,
+    summaries: limits,
     ...(schema && { checkFinal: schema.check }),
     discoverAtOnce: options.rendererMode !== "print",
     budget: active.budget,

@@ -52,6 +52,8 @@ export type ConversationParts = {
   /** What every request of this run carries besides system, tools and messages. */
   readonly request: Pick<ProviderRequest, "model" | "reasoningEffort" | "maxOutputTokens" | "outputSchema">;
   readonly limit: TurnContext["limit"];
+  /** What a summary costs is told here: no `request_started` tells of it. */
+  readonly summaries: { begin(): void; drop(): void };
   readonly checkFinal?: TurnContext["checkFinal"];
   /** Whether the instruction chain is read when the conversation opens rather than at its first turn. */
   readonly discoverAtOnce: boolean;
@@ -317,7 +319,7 @@ export class Conversation implements Runtime {
   }
 
   #createCompactor(): Compactor {
-    const { provider, budget, compaction, emit, request, toolbox, sessionId, context, skills } = this.#parts;
+    const { provider, budget, compaction, emit, request, toolbox, sessionId, context, skills, limit, summaries } = this.#parts;
     const conversation = this.#parts;
     const parts: CompactorParts = {
       ...compaction,
@@ -333,6 +335,8 @@ export class Conversation implements Runtime {
       },
       request: () => ({ ...request, system: this.#systemPrompt().text, tools: toolbox.specs(), sessionId }),
       lastSeq: () => this.#log?.lastSeq ?? -1,
+      // A summary is no request of the turn: only what was spent counts.
+      spending: { begin: () => summaries.begin(), drop: () => summaries.drop(), limit: () => limit(0) },
       redeliver: async (retained) => {
         // What a resumed conversation was to get with its next prompt comes with the summary.
         await this.#chain;

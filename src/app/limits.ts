@@ -18,6 +18,10 @@ export type LimitOptions = {
 export interface Limits {
   /** `requests` counts the turn's requests made so far; an answer ends the turn. */
   check(requests: number): Stop | undefined;
+  /** A request that no `request_started` tells of (a summary) is about to leave. */
+  begin(): void;
+  /** Nothing came of it: what nobody reported it to have cost is not estimated. */
+  drop(): void;
   event(event: RunEvent): void;
 }
 
@@ -36,7 +40,16 @@ export function createLimits(options: LimitOptions): Limits {
     estimated = true;
     spent += (estimateTokens(options.requestBytes()) * price.input + estimateTokens(answerBytes) * price.output) / 1e6;
   };
+  const begin = (): void => {
+    settle();
+    open = true;
+    answerBytes = 0;
+  };
   return {
+    begin,
+    drop() {
+      open = false;
+    },
     check(requests) {
       if (maxTurns !== undefined && requests >= maxTurns) {
         return { class: "max_turns", message: `the limit of ${maxTurns} model requests (--max-turns) was reached` };
@@ -52,11 +65,8 @@ export function createLimits(options: LimitOptions): Limits {
     },
     event(event) {
       if (maxCostUsd === undefined) return;
-      if (event.type === "request_started") {
-        settle();
-        open = true;
-        answerBytes = 0;
-      } else if (event.type === "usage" && event.usage.costUsd !== undefined) {
+      if (event.type === "request_started") begin();
+      else if (event.type === "usage" && event.usage.costUsd !== undefined) {
         spent += event.usage.costUsd;
         open = false;
       } else if (event.type === "retrying") {

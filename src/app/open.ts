@@ -10,6 +10,8 @@ import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { referencedValues } from "../config/secrets.ts";
+import { resolveProviders } from "../provider/presets.ts";
+import { addressSecrets } from "../provider/secrets.ts";
 import { leadsToLog } from "../session/ids.ts";
 import { loadAnswerSchema } from "./answer-schema.ts";
 import { type Assembled, assemble, type Joined } from "./assemble.ts";
@@ -71,7 +73,10 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     given: flags.skillDir ?? [],
     trustAll: flags.trustProject === true,
   });
-  const referenced = referencedValues(loaded.settings, env);
+  const addresses = Object.values(resolveProviders(env, loaded.config.providers)).flatMap(({ baseUrl }) =>
+    addressSecrets(baseUrl),
+  );
+  const referenced = [...referencedValues(loaded.settings, env), ...addresses];
   const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced });
   const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
@@ -88,6 +93,7 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     loaded,
     ephemeral: flags.ephemeral ?? false,
     resume: options.resume,
+    givenDir: flags.sessionDir,
     ...(options.sessionId !== undefined && { id: options.sessionId }),
     provider: chosen.provider.name,
     model: chosen.name,

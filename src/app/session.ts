@@ -3,11 +3,13 @@
  * recorder. Refuses: reading or writing records itself.
  */
 import { join } from "node:path";
+import { UserError } from "../base/user-error.ts";
 import type { Workspace } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { Decisions } from "../session/decisions.ts";
 import { ownerOf } from "../session/ids.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
+import { directoryProblem } from "../session/log-directory.ts";
 import type { RecordedSource } from "../session/recorded-sources.ts";
 import type { PendingSummary } from "../session/replay.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
@@ -20,6 +22,8 @@ export type SessionRequest = {
   readonly workspace: Workspace;
   readonly loaded: LoadedConfig;
   readonly ephemeral: boolean;
+  /** As somebody typed it for this run (`--session-dir`): it must be one that can hold a log. */
+  readonly givenDir?: string | undefined;
   /** An id, a unique prefix, or `latest`. */
   readonly resume: string | undefined;
   /** Of a new session; a fresh one when it is not given. */
@@ -56,7 +60,7 @@ export type OpenedSession = {
 
 const NOTHING = { history: [], seqs: [], turns: 0, sources: [], decisions: { pins: [], drops: [] }, skills: [] } as const;
 
-/** @throws UserError when the session to resume does not exist or another process writes it. */
+/** @throws UserError when the session to resume does not exist or another process writes it, or its directory can be none. */
 export async function openSession(request: SessionRequest): Promise<OpenedSession> {
   const { workspace, loaded, redact, emit } = request;
   if (request.ephemeral) {
@@ -70,12 +74,14 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
     };
   }
   const dir = loaded.config.sessionDir ?? join(workspace.root, ".thndrs", "sessions");
+  const problem = request.givenDir === undefined ? undefined : directoryProblem(dir);
+  if (problem !== undefined) throw new UserError(`--session-dir ${request.givenDir}: ${problem}`);
   // A place that somebody chose may be anywhere.
   const bounds = loaded.config.sessionDir === undefined ? { within: workspace.root } : {};
   let failure: string | undefined;
   let record: ((event: RunEvent) => void) | undefined;
-  const onBroken = (message: string): void => {
-    failure = message;
+  const onBroken = (message: string, why: string): void => {
+    failure = why;
     emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_log", message } });
   };
   let opened: SessionLog | undefined;

@@ -168,8 +168,8 @@ async function rename(context: CommandContext, place: SessionPlace, words: reado
     dir: place.dir,
     id,
     resume: true,
-    onBroken: (message) => {
-      broken = message;
+    onBroken: (_, why) => {
+      broken = why;
     },
   });
   log.append({ type: "session_renamed", title });

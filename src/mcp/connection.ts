@@ -18,7 +18,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { isObject } from "../base/json.ts";
 import type { ProcessOwner } from "../base/process.ts";
-import { httpStatus, isTimeout } from "./failures.ts";
+import { httpStatus, isTimeout, OddAnswer } from "./failures.ts";
 import { fetchDuring } from "./http-transport.ts";
 import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
@@ -218,11 +218,17 @@ async function listTools(client: Client, timeoutMs: number, signal: AbortSignal)
     const params = cursor === undefined ? {} : { cursor };
     const result = await client.request({ method: "tools/list", params }, ANYTHING, { signal, timeout: timeoutMs });
     const { tools: found, nextCursor } = isObject(result) ? result : { tools: undefined, nextCursor: undefined };
+    // No tools at all: servers leave the member out, or say null.
+    if (found !== undefined && found !== null && !Array.isArray(found)) {
+      if (page === 1) throw new OddAnswer("its list of tools is no list");
+      notes.push("a page of its list of tools is no list; what came before counts");
+      break;
+    }
     let unnamed = 0;
     let over = 0;
     let doubled = 0;
     const named = new Set<string>();
-    for (const tool of Array.isArray(found) ? found : []) {
+    for (const tool of found ?? []) {
       if (!isObject(tool) || typeof tool.name !== "string" || tool.name === "") unnamed += 1;
       // A page that comes again is told below.
       else if (tools.has(tool.name)) doubled += named.has(tool.name) ? 1 : 0;

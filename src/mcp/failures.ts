@@ -18,6 +18,11 @@ export class LoginNeeded extends Error {
   override readonly name = "LoginNeeded";
 }
 
+/** An answer of another shape than the protocol's; the message completes "MCP server x: …". */
+export class OddAnswer extends Error {
+  override readonly name = "OddAnswer";
+}
+
 /** Of a `SdkHttpError`, or of the older transport's error. */
 export function httpStatus(error: unknown): number | undefined {
   if (error instanceof SdkHttpError) return error.status;
@@ -109,6 +114,10 @@ export function sayFailure(error: unknown, facts: FailureFacts): string {
   const status = httpStatus(error);
   if (status !== undefined) return `it answers with HTTP ${status}`;
   if (error instanceof ProtocolError) return cutChars(`it answers with an error: ${error.message} (${error.code})`, MAX_CHARS);
+  if (error instanceof OddAnswer) return error.message;
+  // Only the handshake is held to a shape; the client's own words are a list of what was expected where.
+  if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
+    return "its answer to the handshake is not what the protocol says";
   const network = networkReason(error);
   if (network) return network;
   return cutChars(error instanceof Error ? error.message : String(error), MAX_CHARS);

@@ -52,6 +52,8 @@ function itemText(item: unknown): string {
 }
 
 function contentText(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (isObject(content)) return itemText(content);
   if (!Array.isArray(content)) return "";
   const parts = content.slice(0, MAX_ITEMS).map(itemText);
   if (content.length > MAX_ITEMS) parts.push(`[${content.length - MAX_ITEMS} more items, not shown]`);
@@ -88,6 +90,8 @@ function write(value: unknown): string | undefined {
 /** Never throws. `structuredContent` speaks where there is no text; `isError` makes the result a failure. */
 export function toolResult(result: unknown): ToolResult {
   if (!isObject(result)) return failed("The server's answer is not a tool result.");
+  if (typeof result.content === "number" || typeof result.content === "boolean")
+    return failed("The content of the server's answer is no list.");
   let text = contentText(result.content);
   if (!hasText(result.content) && result.structuredContent !== undefined) {
     const structured = write(result.structuredContent);

@@ -8,7 +8,8 @@ import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
 import { claudeOptions, DEFAULT_MAX_OUTPUT } from "./claude.ts";
 import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
-import type { ProviderRequest, StopReason } from "./provider.ts";
+import type { ProviderRequest } from "./provider.ts";
+import { brokenEnd, stopOf } from "./stop-reasons.ts";
 import { known } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
 import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache, resultText } from "./wire-text.ts";
@@ -117,16 +118,6 @@ function contentBlocks(message: Message, model: string): readonly string[] {
 function textBlock(content: string): string {
   return `{"type":"text","text":${literal(content)}}`;
 }
-
-const STOPS: Readonly<Record<string, StopReason>> = {
-  end_turn: "end",
-  stop_sequence: "end",
-  pause_turn: "end",
-  tool_use: "tool_calls",
-  max_tokens: "length",
-  model_context_window_exceeded: "length",
-  refusal: "refusal",
-};
 
 type Block =
   | { readonly kind: "text"; length: number }
@@ -246,6 +237,11 @@ class MessagesDecoder implements Decoder {
   }
 
   #finish(): void {
+    const broken = brokenEnd(this.#host, this.#stop);
+    if (broken) {
+      this.#into.fail(broken);
+      return;
+    }
     const items: CarryItem[] = [];
     let calls = 0;
     for (const block of this.#blocks) {
@@ -261,14 +257,13 @@ class MessagesDecoder implements Decoder {
         const streamed = block.parts.join("");
         // Cut before its arguments began, a call has the empty object that every call begins with.
         const input = object(block.input);
-        const cut = this.#stop === "max_tokens" && block === this.#blocks.at(-1) && Object.keys(input).length === 0;
+        const cut = stopOf(this.#stop, 0).reason === "length" && block === this.#blocks.at(-1) && Object.keys(input).length === 0;
         const args = streamed === "" && isObject(block.input) && !cut ? JSON.stringify(input) : streamed;
         items.push({ kind: "call", id: this.#into.call(block.id, block.name, args) });
       }
     }
-    const said = STOPS[this.#stop ?? ""] ?? "end";
-    const reason = said === "end" || said === "tool_calls" ? (calls > 0 ? "tool_calls" : "end") : said;
-    this.#into.stop(reason, makeCarry(WIRE, this.#model, items));
+    const { reason, unknown } = stopOf(this.#stop, calls);
+    this.#into.stop(reason, makeCarry(WIRE, this.#model, items), unknown);
   }
 }
 

@@ -60,13 +60,13 @@ export class Assembly {
     return free;
   }
 
-  stop(reason: StopReason, carry: Carry | undefined): void {
+  stop(reason: StopReason, carry: Carry | undefined, unknown?: string): void {
     if (this.#ended) return;
     this.settle();
     this.#flush();
     if (this.#usage !== undefined && Object.keys(this.#usage).length > 0)
       this.#pending.push({ type: "usage", usage: this.#usage });
-    this.#pending.push(carry === undefined ? { type: "stop", reason } : { type: "stop", reason, carry });
+    this.#pending.push({ type: "stop", reason, ...(unknown !== undefined && { unknown }), ...(carry && { carry }) });
     this.#ended = true;
   }
 

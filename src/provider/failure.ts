@@ -25,13 +25,21 @@ const overflow = once(
         "exceed_context_size",
         "model_context_window_exceeded",
         "request_too_large",
-        "context (?:window|length|size|limit)[^.]{0,40}exceed",
+        "context[_ ]?(?:window|length|size|limit)[^.]{0,40}exceed",
         "exceed\\w*[^.]{0,60}context (?:window|length|size|limit)",
-        "input (?:token count|length|tokens?)[^.]{0,40}exceed",
+        "(?:input|prompt) (?:token count|length|tokens?)[^.]{0,40}exceed",
+        "(?:input|prompt) exceeds? (?:the |its )?max",
+        "range of input length should be",
+        "max_prompt_tokens_exceeded",
         "exceed\\w*[^.]{0,40}(?:input|model|prompt) token (?:limit|count)",
-        "(?:greater|larger|longer) than the[^.]{0,30}context",
+        "(?:greater|larger|longer) than the[^.]{0,30}(?:context|model length)",
+        "context the overflows",
+        "context length of only",
+        "\\binputs?`? tokens \\+ `?max_new_tokens`? must be",
+        "\\binputs?`? must have less than [\\d,]+ tokens",
         "reduce the length of (?:the|your)",
         "too many (?:input |prompt )?tokens",
+        "(?:prompt|input) is too (?:large|big) (?:for|compared)",
         "prompt contains [\\d,]+ tokens",
       ].join("|"),
       "i",
@@ -165,10 +173,19 @@ function isRateStatus(status: number): boolean {
   return status === 429 || status === 402 || status === 503 || status === 529;
 }
 
+/** `Limit 30000, Requested 45000`: tokens that no minute has, however long one waits. */
+const NEVER_FITS = /\btokens? per\b[^\n]*?\blimit:? ([\d,]+)(?:, used:? [\d,]+)?, requested:? ([\d,]+)/i;
+
+function neverFits(said: string): boolean {
+  const [, limit = "", requested = ""] = NEVER_FITS.exec(said) ?? [];
+  const number = (digits: string): number => Number(digits.replaceAll(",", ""));
+  return number(requested) > number(limit);
+}
+
 function classify(status: number | undefined, said: string, wait: number | undefined): FailureClass {
   const sizeStatus = status === undefined || status === 400 || status === 413 || status === 422 || status >= 500;
   if (sizeStatus && overflow().test(said) && !RATE.test(said)) return "context_overflow";
-  if (status === 413) return "context_overflow";
+  if (status === 413 || neverFits(said)) return "context_overflow";
   if (status === 402) return "quota";
   if (/rate_limit_(?:exceeded|error)/.test(said) && !/insufficient_quota/.test(said)) return "rate_limit";
   // A quota that is free again within minutes is a rate limit, however it is called.

@@ -45,7 +45,7 @@ export type HttpOptions = {
   readonly now: () => number;
 };
 
-/** After the answer is complete only usage may follow; a server that keeps the line open is not waited for. */
+/** After the answer is complete only usage may follow; a server that keeps the line open, or says nothing on it, is not waited for. */
 const FINISHING_MS = 3_000;
 /** How long the rest of a finished body is read so that the connection can be used again. */
 const LINGER_MS = 250;
@@ -178,10 +178,14 @@ class Exchange {
     const assembly = new Assembly(() => usedIds(context.request.messages));
     const decoder = wire.decoder(context, assembly, host);
     const stream = new EventStream((event, data) => {
-      this.#lastEvent = performance.now();
+      const arrived = performance.now();
+      const finishing = decoder.finishing;
+      const said = assembly.textLength + assembly.reasoningLength;
       // The last event of a cut stream may itself be cut: that is a truncation, not a protocol error.
-      if (stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined) return;
-      if (!assembly.ended) decoder.take(event, data);
+      const cut = stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined;
+      if (!cut && !assembly.ended) decoder.take(event, data);
+      // Behind a complete answer an event is no sign of life, unless the answer goes on: some servers end it with every piece.
+      if (!finishing || assembly.textLength + assembly.reasoningLength > said) this.#lastEvent = arrived;
     }, decoder.textIn);
     return { assembly, decoder, stream };
   }
@@ -206,7 +210,10 @@ class Exchange {
       if (assembly.ended) this.#linger();
       yield* assembly.drain();
       if (assembly.ended) return;
-      if (decoder.finishing) this.#shorten();
+      if (!decoder.finishing) continue;
+      this.#shorten();
+      // Reads that never have to wait leave the timer no turn.
+      if (this.#pausedAt - this.#lastEvent >= this.#limit) break;
     }
     if (broken === undefined && !this.#control.signal.aborted) stream.end();
     const cut = this.#interrupted();

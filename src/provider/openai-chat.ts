@@ -9,8 +9,9 @@ import type { Assembly } from "./assembly.ts";
 import { nineCharacterId } from "./call-ids.ts";
 import { type CarryItem, makeCarry } from "./carry.ts";
 import { type ErrorDetail, errorDetail, failure, failureOfFrame, notJson } from "./failure.ts";
-import type { ProviderRequest, StopReason } from "./provider.ts";
+import type { ProviderRequest } from "./provider.ts";
 import { type ChatQuirks, chatQuirks } from "./quirks.ts";
+import { brokenEnd, stopOf } from "./stop-reasons.ts";
 import { CallJoiner } from "./tool-calls.ts";
 import { known } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
@@ -110,19 +111,6 @@ function chatState(message: AssistantMessage, model: string): ChatState {
   }
   return { fields, extras };
 }
-
-const STOPS: Readonly<Record<string, StopReason>> = {
-  stop: "end",
-  end_turn: "end",
-  eos: "end",
-  tool_calls: "tool_calls",
-  function_call: "tool_calls",
-  length: "length",
-  max_tokens: "length",
-  model_length: "length",
-  content_filter: "refusal",
-  refusal: "refusal",
-};
 
 /** Content or reasoning, where a frame holds one of them and nothing that counts twice when it is said twice. */
 function chatText(frame: Json): string | undefined {
@@ -245,8 +233,13 @@ class ChatDecoder implements Decoder {
   /** False when the response cannot be taken as complete. */
   #end(): boolean {
     const calls = this.#calls.finish();
-    if (this.#finish === "error") {
+    if (this.#finish?.toLowerCase() === "error") {
       this.#fail(undefined);
+      return true;
+    }
+    const broken = brokenEnd(this.#host, this.#finish);
+    if (broken) {
+      this.#into.fail(broken);
       return true;
     }
     if (this.#finish === undefined && calls.some((call) => !isBlank(call.arguments) && !isObject(parseJson(call.arguments))))
@@ -258,14 +251,9 @@ class ChatDecoder implements Decoder {
       const id = this.#into.call(call.id, call.name, call.arguments);
       if (call.extra !== undefined) items.push({ kind: "opaque", value: { call: id, extra: call.extra } });
     }
-    this.#into.stop(this.#reason(calls.length), makeCarry(WIRE, this.#model, items));
+    const { reason, unknown } = stopOf(this.#finish, calls.length);
+    this.#into.stop(reason, makeCarry(WIRE, this.#model, items), unknown);
     return true;
-  }
-
-  #reason(calls: number): StopReason {
-    const said = STOPS[this.#finish ?? ""] ?? "end";
-    if (said === "end" || said === "tool_calls") return calls > 0 ? "tool_calls" : "end";
-    return said;
   }
 }
 

@@ -151,19 +151,22 @@ class ResponsesDecoder implements Decoder {
         break;
       case "response.completed":
       case "response.done":
-        this.#finish(object(frame.response), undefined);
-        break;
       case "response.incomplete":
-        this.#finish(
-          object(frame.response),
-          text(field(field(frame.response, "incomplete_details"), "reason")) ?? "max_output_tokens",
-        );
-        break;
       case "response.failed":
       case "response.cancelled":
-        this.#into.fail(failureOfFrame(this.#host, errorDetail(frame.response), Date.now()));
+        this.#close(type, object(frame.response));
         break;
     }
+  }
+
+  /** Gateways name every closing event `response.completed`; the status of the response says how it ended. */
+  #close(type: string, response: Readonly<Record<string, unknown>>): void {
+    const said = filled(response.status);
+    const status = said === "failed" || said === "cancelled" || said === "incomplete" ? said : type.slice("response.".length);
+    if (status === "failed" || status === "cancelled")
+      this.#into.fail(failureOfFrame(this.#host, errorDetail(response), Date.now()));
+    else if (status !== "incomplete") this.#finish(response, undefined);
+    else this.#finish(response, text(field(response.incomplete_details, "reason")) ?? "max_output_tokens");
   }
 
   #reasoning(type: string, frame: Readonly<Record<string, unknown>>): void {

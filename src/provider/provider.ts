@@ -39,7 +39,13 @@ export type ProviderEvent =
       readonly failure: FailureClass;
       readonly message: string;
     }
-  | { readonly type: "stop"; readonly reason: StopReason; readonly carry?: Carry }
+  | {
+      readonly type: "stop";
+      readonly reason: StopReason;
+      /** The server's word for why, where nobody knows it. */
+      readonly unknown?: string;
+      readonly carry?: Carry;
+    }
   | ProviderFailure;
 
 export type ProviderFailure = {

@@ -2,7 +2,17 @@
  * The directory that logs are kept in: made private, kept out of commits, and never outside where it may be (sessions.md, File).
  * Refuses: logs themselves.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { errnoOf } from "../base/file-problem.ts";
 
@@ -14,6 +24,39 @@ export function demandWithin(dir: string, root: string): void {
   const real = realpathSync(existing);
   if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep)) {
     throw new Error("the sessions directory is a link that leads out of the workspace; name another with --session-dir");
+  }
+}
+
+/**
+ * Why `dir` is no directory and none can be made of it; undefined when it is one or can be. Makes nothing. One that is there and
+ * cannot be written is told by the log, which a run can do without.
+ */
+export function directoryProblem(dir: string): string | undefined {
+  try {
+    if (isThere(dir)) {
+      const found = statSync(dir, { throwIfNoEntry: false });
+      if (found === undefined) return "it is a link that leads nowhere";
+      return found.isDirectory() ? undefined : "it is no directory";
+    }
+    let above = dirname(dir);
+    while (!isThere(above)) above = dirname(above);
+    if (statSync(above, { throwIfNoEntry: false })?.isDirectory() !== true) return `it cannot be made: ${above} is no directory`;
+    accessSync(above, constants.W_OK | constants.X_OK);
+    return undefined;
+  } catch (error) {
+    if (errnoOf(error) === "EROFS") return "it cannot be made: the file system is read-only";
+    if (["EACCES", "EPERM"].includes(errnoOf(error))) return "it cannot be made: permission denied";
+    return `it cannot be made: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+/** Nothing is below a file. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (errnoOf(error) === "ENOTDIR") return false;
+    throw error;
   }
 }
 

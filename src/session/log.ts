@@ -30,6 +30,12 @@ export interface SessionLog {
   close(): void;
 }
 
+/**
+ * Called once with one line for a person when the log cannot be written (any more), and with the reason alone, for a sentence of
+ * somebody else's. The run goes on.
+ */
+export type OnBroken = (message: string, why: string) => void;
+
 type OpenLogOptions = {
   /** Absolute path of the sessions directory; created 0700 when missing. */
   readonly dir: string;
@@ -40,8 +46,7 @@ type OpenLogOptions = {
   /** True continues an existing file after its highest valid seq. */
   readonly resume?: boolean;
   readonly now?: () => Date;
-  /** Called once with one line for a person when the log cannot be written (any more). The run goes on. */
-  readonly onBroken: (message: string) => void;
+  readonly onBroken: OnBroken;
 };
 
 /** After this much more log a title given by `session_renamed` is repeated on close, so that listings find it in the tail. */
@@ -66,7 +71,7 @@ export async function openSessionLog(options: OpenLogOptions): Promise<SessionLo
   } catch (error) {
     lock?.release();
     if (error instanceof UserError) throw error;
-    options.onBroken(brokenMessage(options.dir, error));
+    tellBroken(options, options.dir, error);
     return new BrokenLog(id, path);
   }
 }
@@ -179,7 +184,7 @@ class FileLog implements SessionLog {
 
   #break(error: unknown): void {
     this.#healthy = false;
-    this.#options.onBroken(brokenMessage(dirname(this.path), error));
+    tellBroken(this.#options, dirname(this.path), error);
   }
 }
 
@@ -274,9 +279,10 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: "a part of the path is no directory",
 };
 
-function brokenMessage(dir: string, error: unknown): string {
-  const why = REASONS[errnoOf(error)] ?? (error instanceof Error ? error.message : String(error));
-  return `This session is not being saved from here on: ${why} (${dir}).`;
+function tellBroken({ onBroken }: OpenLogOptions, dir: string, error: unknown): void {
+  const reason = REASONS[errnoOf(error)] ?? (error instanceof Error ? error.message : String(error));
+  const why = `${reason} (${dir})`;
+  onBroken(`This session is not being saved from here on: ${why}.`, why);
 }
 
 /** Pipes and some network file systems cannot sync; that is not a broken log. */

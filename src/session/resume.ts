@@ -4,7 +4,7 @@ import { EXIT, UserError } from "../base/user-error.ts";
 import type { Diagnostic } from "../types/event.ts";
 import type { Owner } from "./ids.ts";
 import { findSession, summarize } from "./list.ts";
-import { openSessionLog, type SessionLog } from "./log.ts";
+import { type OnBroken, openSessionLog, type SessionLog } from "./log.ts";
 import { describeSkipped, newTally } from "./read.ts";
 import { type Conversation, readConversation } from "./replay.ts";
 
@@ -15,7 +15,7 @@ type ResumeOptions = {
   /** As `openSessionLog`'s. */
   readonly within?: string;
   /** As `openSessionLog`'s. */
-  readonly onBroken: (message: string) => void;
+  readonly onBroken: OnBroken;
   /** Told once about skipped lines, open calls and records of a newer program. */
   readonly diagnose: (diagnostic: Diagnostic) => void;
   readonly now?: () => Date;

@@ -214,6 +214,8 @@ export type RunEvent =
       readonly delayMs: number;
       readonly failure: FailureClass;
       readonly message: string;
+      /** True when it was a summary that is asked for again: nothing of it was shown. */
+      readonly summary?: true;
     }
   | { readonly type: "diagnostic"; readonly diagnostic: Diagnostic }
   | {

@@ -120,6 +120,7 @@ function body(event: RunEvent): JsonObject | undefined {
         delay_ms: event.delayMs,
         class: event.failure,
         message: event.message,
+        ...(event.summary && { summary: true }),
       };
     case "diagnostic":
       return { type: "diagnostic", ...event.diagnostic };

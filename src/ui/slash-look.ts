@@ -62,7 +62,7 @@ export function status(repl: Repl): void {
     `authority  ${controls.authority}, approval ${controls.approval}`,
     `tools      ${controls.tools.map(visible).join(" ")}`,
     `session    ${runtime.sessionPath === undefined ? "(not kept)" : visible(runtime.sessionId)}`,
-    ...(runtime.logFailure === undefined ? [] : [`log        ${visible(runtime.logFailure)}`]),
+    ...(runtime.logFailure === undefined ? [] : [`log        not being saved: ${visible(runtime.logFailure)}`]),
   ]);
 }
 

@@ -266,9 +266,9 @@ class EventTranscript implements Transcript {
 
   #retry(event: Extract<RunEvent, { type: "retrying" }>): void {
     const { style } = this.#options;
-    const lost = this.#streamed;
+    const lost = this.#streamed && !event.summary;
     this.#flushAnswer();
-    this.#streamed = false;
+    if (!event.summary) this.#streamed = false;
     if (lost) this.#settle([style.dim("(the text above is superseded)")]);
     const when = `trying again in ${shortTime(event.delayMs)} (attempt ${event.attempt} of ${event.maxAttempts})`;
     this.say([style.yellow(`↻ ${visible(event.message)}; ${when}`)]);

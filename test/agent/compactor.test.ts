@@ -254,3 +254,60 @@ test("a cut at the loop's own words, which are in no record, covers the answer b
     expect(compactions(events)).toMatchObject([{ coveredEndSeq: 21 }]);
   }
 });
+
+test("waits and costs of a summary go out, its words do not", async () => {
+  const retrying = { type: "retrying", attempt: 2, maxAttempts: 8, delayMs: 5, failure: "overloaded", message: "busy" } as const;
+  const answer: readonly ProviderEvent[] = [
+    { type: "reasoning", text: "hm" },
+    { type: "text", text: "half" },
+    { type: "usage", usage: { inputTokens: 7, costUsd: 0.5 } },
+    retrying,
+    { type: "text", text: "## Objective\n- go on" },
+    { type: "usage", usage: { inputTokens: 8, costUsd: 0.25 } },
+    { type: "stop", reason: "end" },
+  ];
+  const { made, events } = compactor(looped(22), [answer]);
+  await made.beforeRequest("turn-1", never);
+  expect(events.filter((event) => event.type !== "compaction")).toEqual([
+    { type: "usage", turnId: "turn-1", usage: { inputTokens: 7, costUsd: 0.5 } },
+    { ...retrying, turnId: "turn-1", summary: true },
+    { type: "usage", turnId: "turn-1", usage: { inputTokens: 8, costUsd: 0.25 } },
+  ]);
+  expect(compactions(events)).toHaveLength(1);
+});
+
+test("a summary is held to what may be spent: before it, between its attempts; one that came to nothing is not estimated", async () => {
+  const stop = { class: "max_cost", message: "the limit was reached" } as const;
+  const told: string[] = [];
+  let spent = false;
+  const spending = {
+    begin: () => void told.push("begin"),
+    drop: () => void told.push("drop"),
+    limit: () => (spent ? stop : undefined),
+  };
+  const paid: Provider = {
+    name: "test",
+    wire: "openai-chat",
+    async *stream() {
+      yield { type: "usage", usage: { costUsd: 0.5 } };
+      spent = true;
+      yield { type: "retrying", attempt: 2, maxAttempts: 8, delayMs: 5, failure: "overloaded", message: "busy" };
+      throw new Error("asked again");
+    },
+  };
+  const cut = compactor(looped(22), [], { provider: paid, spending });
+  expect(await cut.made.compact("turn-1", "", never)).toEqual({
+    done: false,
+    message: "the summary could not be made: the limit was reached",
+  });
+  expect([told, cut.events.map((event) => event.type)]).toEqual([["begin", "drop"], ["usage"]]);
+  const late = compactor(looped(22), [SUMMARY], { spending });
+  expect((await late.made.compact("turn-2", "", never)).done).toBe(false);
+  expect(late.asked).toEqual([]);
+  spent = false;
+  told.length = 0;
+  const failed: readonly ProviderEvent[] = [{ type: "failure", class: "overloaded", message: "busy" }];
+  await compactor(looped(22), [failed], { spending }).made.compact("turn-3", "", never);
+  await compactor(looped(22), [SUMMARY], { spending }).made.compact("turn-4", "", never);
+  expect(told).toEqual(["begin", "drop", "begin"]);
+});

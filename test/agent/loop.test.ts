@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { runTurn, type TurnContext } from "../../src/agent/loop.ts";
+import type { ProviderEvent } from "../../src/provider/provider.ts";
 import type { ToolContext } from "../../src/tools/tool.ts";
 import { failed, succeeded } from "../../src/tools/tool.ts";
 import type { RunEvent } from "../../src/types/event.ts";
@@ -14,6 +15,7 @@ type Setup = {
   readonly limit?: TurnContext["limit"];
   readonly checkFinal?: TurnContext["checkFinal"];
   readonly makeRoom?: TurnContext["makeRoom"];
+  readonly beforeRequest?: TurnContext["beforeRequest"];
   readonly onEvent?: (event: RunEvent) => void;
 };
 
@@ -44,6 +46,7 @@ function setUp(setup: Setup) {
     limit: setup.limit ?? (() => undefined),
     ...(setup.checkFinal && { checkFinal: setup.checkFinal }),
     ...(setup.makeRoom && { makeRoom: setup.makeRoom }),
+    ...(setup.beforeRequest && { beforeRequest: setup.beforeRequest }),
     emit: (event) => {
       events.push(event);
       setup.onEvent?.(event);
@@ -182,6 +185,36 @@ test("the output limit: one continuation, then a failure that says so", async ()
   expect(ends(twice.events)).toHaveLength(1);
 });
 
+test("a cut answer that goes on with a call is no part of the next one, which may be cut as well", async () => {
+  const call = (text: string): ProviderEvent[] => [{ type: "text", text }, ...calling(["t", {}])];
+  const script = [saying("Part one, ", "length"), call("looking"), saying("Do", "length"), saying("ne.")];
+  const { run, messages, provider } = setUp({ script, tools: [{ name: "t" }] });
+  expect(await run()).toMatchObject({ status: "ok", text: "Done." });
+  expect(provider.requests).toHaveLength(4);
+  expect(messages.filter((message) => message.role === "assistant").map((message) => message.text)).toEqual([
+    "Part one, ",
+    "looking",
+    "Do",
+    "ne.",
+  ]);
+  const failing = setUp({
+    script: [...script.slice(0, 2), saying("Do", "length"), saying("ne", "length")],
+    tools: [{ name: "t" }],
+  });
+  expect(await failing.run()).toMatchObject({ status: "failed", text: "Done", error: { class: "output_limit" } });
+});
+
+test("a cut answer that goes on with a call is not checked against the schema", async () => {
+  const checked: string[] = [];
+  const checkFinal = (text: string) => {
+    checked.push(text);
+    return undefined;
+  };
+  const script = [saying("Part one, ", "length"), calling(["t", {}]), saying("{}")];
+  expect(await setUp({ script, tools: [{ name: "t" }], checkFinal }).run()).toMatchObject({ status: "ok", text: "{}" });
+  expect(checked).toEqual(["{}"]);
+});
+
 test("a call cut at the output limit is not run; the model is told", async () => {
   let ran = 0;
   const events = calling(["t", { path: "a" }], ["t", '{"path": "b']).slice(0, -1);
@@ -220,6 +253,16 @@ test("C12 empty answers and reasoning alone are failures that say why", async ()
     ],
   });
   expect((await reasoning.run()).error?.message).toBe("the model gave no answer, only reasoning; it reached its output limit");
+});
+
+test("C12 an empty answer that ended for an unknown reason names it; a whole one is no worse for it", async () => {
+  const end: ProviderEvent = { type: "stop", reason: "end", unknown: "LANGUAGE" };
+  const empty = setUp({ script: [[end]] });
+  expect((await empty.run()).error).toEqual({
+    class: "empty_answer",
+    message: "the model gave no answer; it ended with: LANGUAGE",
+  });
+  expect(await setUp({ script: [[{ type: "text", text: "whole" }, end]] }).run()).toMatchObject({ status: "ok", text: "whole" });
 });
 
 test("no progress: a notice from the third, the end at the sixth", async () => {
@@ -352,4 +395,37 @@ test("context overflow: room is made once, then the request goes again", async (
   const lost = setUp({ script: [[overflow], [overflow]], makeRoom });
   expect(await lost.run()).toMatchObject({ status: "failed", error: { class: "context_overflow" } });
   expect(rooms).toBe(2);
+});
+
+test("what making room has cost ends the turn as a limit, before the next request and after an overflow", async () => {
+  const stop = { class: "max_cost", message: "used up" } as const;
+  let spent = false;
+  const limit = () => (spent ? stop : undefined);
+  const full = { class: "context_overflow", message: "does not fit" } as const;
+  const beforeRequest = async () => {
+    spent = true;
+    return full;
+  };
+  const before = setUp({ script: [saying("never")], limit, beforeRequest });
+  expect(await before.run()).toMatchObject({ status: "limit", error: stop, requests: 0 });
+  spent = false;
+  const overflow: ProviderEvent = { type: "failure", ...full };
+  const makeRoom = async () => {
+    spent = true;
+    return false;
+  };
+  expect(await setUp({ script: [[overflow]], limit, makeRoom }).run()).toMatchObject({ status: "limit", error: stop });
+});
+
+test("a cancel while room is made after an overflow is a cancel", async () => {
+  const overflow: ProviderEvent = { type: "failure", class: "context_overflow", message: "too long" };
+  const made = setUp({
+    script: [[overflow]],
+    makeRoom: async () => {
+      made.controller.abort("user");
+      return false;
+    },
+  });
+  expect((await made.run()).status).toBe("cancelled");
+  expect(types(ends(made.events))).toEqual(["cancelled"]);
 });

@@ -32,3 +32,12 @@ test("P14 a request without usage is estimated, never free", () => {
   cheap.event(request(1));
   expect(cheap.check(1)).toBeUndefined();
 });
+
+test("a summary, of which no event tells, counts as well; one that came to nothing does not", () => {
+  const limits = createLimits({ maxTurns: undefined, maxCostUsd: 0.1, price, requestBytes: () => 350_000 });
+  limits.begin();
+  limits.drop();
+  expect(limits.check(0)).toBeUndefined();
+  limits.begin();
+  expect(limits.check(0)?.message).toContain("about $0.1000 spent");
+});

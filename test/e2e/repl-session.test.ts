@@ -199,7 +199,7 @@ test("history: 0600 in the state directory, secrets out, read back by the next s
 });
 
 test("queued input whose audit cannot be written stays in the line", async () => {
-  await using stage = await startRepl([{ text: "x", hold: { gate: "wait" } }], { args: ["--session-dir", "/dev/full"] });
+  await using stage = await startRepl([{ text: "x", hold: { gate: "wait" } }], { env: { THNDRS_SESSION_DIR: "/dev/full" } });
   const { terminal } = stage;
   stage.send("go");
   await terminal.waitFor("not being saved");

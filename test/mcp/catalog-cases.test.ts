@@ -239,6 +239,32 @@ test("M09 all pages are followed; the empty text is a cursor", async () => {
   expect(fleet.diagnostics).toEqual([]);
 });
 
+test("M09 a list of tools that is none costs its server, a page that is none itself; no list is an empty one", async () => {
+  const listing = (name: string, pages: Manners["pages"]) => stdioPlan(name, fakeCommand(pages ? { pages } : {}));
+  await using fleet = await openFleet([
+    listing("text", { first: { tools: "x" } }),
+    listing("object", { first: { tools: { a: 1 } } }),
+    listing("later", { first: page("a", "p2"), "at:p2": { tools: 5 } }),
+    listing("null", { first: { tools: null } }),
+    listing("absent", { first: {} }),
+  ]);
+  await fleet.ready();
+  expect(fleet.names()).toEqual(["mcp__later__a"]);
+  expect(fleet.diagnostics.map(({ severity, message }) => `${severity} ${message}`).sort()).toEqual([
+    "warning MCP server later: a page of its list of tools is no list; what came before counts",
+    "warning MCP server object: its list of tools is no list",
+    "warning MCP server text: its list of tools is no list",
+  ]);
+});
+
+test("an answer to the handshake of another shape is one sentence", async () => {
+  await using fleet = await openFleet([fake({ handshake: { foo: 1 } })]);
+  await fleet.ready();
+  expect(fleet.diagnostics.map(({ message }) => message)).toEqual([
+    "MCP server fake: its answer to the handshake is not what the protocol says",
+  ]);
+});
+
 test("M10 a cursor that does not move, and one that never ends: each tool once, a diagnostic, an end", async () => {
   await using fleet = await openFleet([
     stdioPlan("still", fakeCommand({ pages: { first: page("a", "x"), "at:x": page("a", "x") } })),
@@ -363,6 +389,9 @@ const RESULTS: readonly (readonly [string, unknown, { status: string; text: stri
   ],
   ["no content", {}, { status: "ok", text: "(no output)" }],
   ["nothing", null, { status: "failed", text: "The server's answer is not a tool result." }],
+  ["content that is text", { content: "x" }, { status: "ok", text: "x" }],
+  ["content that is one item", { content: { type: "text", text: "x" } }, { status: "ok", text: "x" }],
+  ["content that is neither", { content: 5 }, { status: "failed", text: "The content of the server's answer is no list." }],
   ["older shape", { toolResult: { a: 1 } }, { status: "ok", text: '{\n  "a": 1\n}' }],
   ["deep", { structuredContent: deep(100_000) }, { status: "failed", text: /too deep/ }],
   [

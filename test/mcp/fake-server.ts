@@ -33,6 +33,8 @@ export type Manners = {
   readonly log?: string;
   /** Milliseconds before initialize is answered. */
   readonly slow?: number;
+  /** The result of initialize, in place of a good one. */
+  readonly handshake?: unknown;
 };
 
 type Message = { readonly id?: number | string; readonly method?: string; readonly params?: Record<string, unknown> };
@@ -125,7 +127,7 @@ function main(manners: Manners): void {
         capabilities: { tools: { listChanged: true } },
         serverInfo: { name: "fake", version: "1.0.0" },
       };
-      setTimeout(() => send({ id, result }), manners.slow ?? 0);
+      setTimeout(() => send({ id, result: manners.handshake ?? result }), manners.slow ?? 0);
     } else if (method === "tools/list") {
       send({ id, result: list(params) });
       if (manners.storm) for (let n = 0; n < 50; n++) send({ method: "notifications/tools/list_changed" });

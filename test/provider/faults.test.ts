@@ -95,6 +95,41 @@ const OVERFLOWS: readonly string[] = [
   "Trying to keep the first 9000 tokens when context the overflows. The number of tokens to keep from the initial prompt is greater than the context length.",
   "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
   "Prompt contains 300000 tokens, too large for model with 262144 maximum context length",
+  "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input",
+  "The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure that `max_model_len` is no smaller than the number of text tokens.",
+  "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 100 `max_new_tokens`",
+  "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+  "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+  "prompt token count of 128123 exceeds the limit of 128000",
+  "Range of input length should be [1, 129024]",
+  "Prompt exceeds max length",
+  "context window exceeds limit (2013)",
+  "litellm.ContextWindowExceededError: the request was refused",
+  "input prompt is too big compared to KV size",
+  "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292",
+  "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+];
+
+const TPM = "for gpt-4o in organization org-x on tokens per min (TPM): Limit";
+
+/** About rates: waiting helps. */
+const RATES: readonly string[] = [
+  `Rate limit reached ${TPM} 30000, Used 25000, Requested 8000. Please try again in 6s.`,
+  `Rate limit reached ${TPM} 30,000, Used 29,000, Requested 30,000. Please try again in 6s.`,
+  "Rate limit reached for gpt-4o on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again in 20s.",
+  "Rate limit reached for gpt-4o on requests per min (RPM): Limit 3, Requested 4.",
+  "Rate limit exceeded: 40000 input tokens per minute",
+  "This request would exceed your organization's rate limit of 30,000 input tokens per minute",
+  "Number of request tokens has exceeded your per-minute rate limit",
+  "Tokens per minute limit exceeded - too many tokens processed.",
+  "Request rate increased too quickly. Please wait.",
+];
+
+/** Larger than a whole minute has: waiting does not help. */
+const NEVER: readonly string[] = [
+  `Request too large ${TPM} 30000, Requested 45000. The input or output tokens must be reduced in order to run successfully.`,
+  `Rate limit reached ${TPM} 30,000, Used 100, Requested 45,000. Please try again in 6s.`,
+  "Request too large for model `llama` on tokens per day (TPD): Limit 100000, Requested 120000, please reduce your message size",
 ];
 
 for (const wire of WIRES) {
@@ -114,6 +149,14 @@ for (const wire of WIRES) {
       expect(coded.failure?.class).toBe("context_overflow");
       const rate = await faultOf(wire, json(429, error("Too many tokens, please wait before trying again.")));
       expect(rate.failure?.class).toBe("rate_limit");
+    });
+
+    test("P16 a rate limit is none, unless the request alone is more than it", async () => {
+      const coded = (wording: string) => json(429, error(wording, { type: "tokens", code: "rate_limit_exceeded" }));
+      for (const wording of RATES)
+        expect([wording, (await faultOf(wire, coded(wording))).failure?.class]).toEqual([wording, "rate_limit"]);
+      for (const wording of NEVER)
+        expect([wording, (await faultOf(wire, coded(wording))).failure?.class]).toEqual([wording, "context_overflow"]);
     });
 
     test("P08 EOF without a stop is truncated; the partial text was said", async () => {
@@ -301,6 +344,21 @@ for (const wire of WIRES) {
         testProvider(settings, { fetch: memoryFetch(json(403, error("hidden-value-1 is not allowed"))) }),
       );
       expect(said.failure?.message).toContain("403: [redacted:credential] is not allowed");
+    });
+
+    test("a credential in the base URL is redacted, as it is written and as it is meant", async () => {
+      const base = "http://user:pass%2Fword-1@mock.test/v1?api-key=query%20value-1&api-version=2026-01-01&mode=plain-mode-1";
+      const repeated = "pass%2Fword-1 pass/word-1 query%20value-1 query value-1 2026-01-01 plain-mode-1";
+      const fetch = memoryFetch(json(403, error(repeated)));
+      const said = await collect(testProvider(settingsFor(wire, base), { fetch }));
+      const hidden = "[redacted:credential]";
+      expect(said.failure?.message).toContain(`403: ${hidden} ${hidden} ${hidden} ${hidden} 2026-01-01 plain-mode-1`);
+      const alone = await collect(
+        testProvider(settingsFor(wire, "http://key-as-user-1@mock.test/v1"), {
+          fetch: memoryFetch(json(403, error("key-as-user-1"))),
+        }),
+      );
+      expect(alone.failure?.message).toContain(`403: ${hidden}`);
     });
 
     test("a message that repeats the key is redacted", async () => {

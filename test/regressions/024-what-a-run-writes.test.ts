@@ -3,10 +3,10 @@
  * a word; `--last-message` kept yesterday's answer where the log could not be kept.
  */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { startModel } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
-import { tempDir } from "../support/temp.ts";
+import { giveTo, tempDir } from "../support/temp.ts";
 
 test("nothing but the log itself is written where a log is", async () => {
   await using dir = await tempDir();
@@ -50,11 +50,16 @@ test("one file holds one thing", async () => {
 });
 
 test("the answer is kept although the log could not be", async () => {
-  await using dir = await tempDir({ file: "", answer: "answer of yesterday" });
+  await using dir = await tempDir({ answer: "answer of yesterday" });
+  mkdirSync(dir.at("closed"));
+  giveTo(dir.path, 65534);
+  chmodSync(dir.at("closed"), 0o555);
   await using model = await startModel([{ text: "ANSWER" }]);
-  const args = ["-p", "x", "--session-dir", "file/s", "--last-message", "answer"];
-  expect(await runThndrs({ args, cwd: dir.path, env: model.env })).toMatchObject({ code: 1, stdout: "ANSWER\n" });
+  const args = ["-p", "x", "--session-dir", "closed", "--last-message", "answer"];
+  const options = { args, cwd: dir.path, env: model.env, user: "nobody" } as const;
+  expect(await runThndrs(options)).toMatchObject({ code: 1, stdout: "ANSWER\n" });
   expect(await dir.read("answer")).toBe("ANSWER");
+  chmodSync(dir.at("closed"), 0o755);
 });
 
 test("a run that fails leaves no answer of an earlier one", async () => {

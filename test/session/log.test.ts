@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newSessionId, openSessionLog, type SessionLog } from "../../src/session/log.ts";
+import { directoryProblem } from "../../src/session/log-directory.ts";
 import { newTally, readRecords } from "../../src/session/read.ts";
 import { createClassifier } from "../../src/session/record-schemas.ts";
 import { tempDir } from "../support/temp.ts";
@@ -188,10 +189,33 @@ test("J15 a clock that goes backwards leaves seq in charge", async () => {
   expect(read.map((one) => one.record.type)).toEqual(["user", "assistant_finished"]);
 });
 
+test("a directory that can be none is known before anything is made of it", async () => {
+  await using temp = await tempDir({ file: "not a directory", "there/x": "" });
+  symlinkSync("nowhere", temp.at("dangling"));
+  symlinkSync("there", temp.at("link"));
+  const none = "it is no directory";
+  for (const [path, problem] of [
+    ["there", undefined],
+    ["link", undefined],
+    ["there/new/deep", undefined],
+    ["file", none],
+    ["file/below", `it cannot be made: ${temp.at("file")} is no directory`],
+    ["dangling", "it is a link that leads nowhere"],
+  ] as const)
+    expect([path, directoryProblem(temp.at(path))]).toEqual([path, problem]);
+  expect(readdirSync(temp.path).sort()).toEqual(["dangling", "file", "link", "there"]);
+  expect(readdirSync(temp.at("there"))).toEqual(["x"]);
+});
+
 test("a log that cannot be written says so once and lets the run go on", async () => {
   await using temp = await tempDir({ file: "not a directory" });
   const told: string[] = [];
-  const log = await open(temp.at("file", "sessions"), { onBroken: (message) => void told.push(message) });
+  const reasons: string[] = [];
+  const onBroken = (message: string, why: string): void => {
+    told.push(message);
+    reasons.push(why);
+  };
+  const log = await open(temp.at("file", "sessions"), { onBroken });
   expect(log.healthy).toBe(false);
   expect(log.append(SAMPLES.user)).toBe(false);
   log.sync();
@@ -199,6 +223,7 @@ test("a log that cannot be written says so once and lets the run go on", async (
   log.close();
   expect(told).toHaveLength(1);
   expect(told[0]).toContain(temp.at("file", "sessions"));
+  expect(told).toEqual([`This session is not being saved from here on: ${reasons[0]}.`]);
 });
 
 test("J13 a session file that is a link is not opened", async () => {

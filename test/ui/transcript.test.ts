@@ -80,6 +80,15 @@ test("a retry marks what it supersedes", () => {
   ]);
 });
 
+test("a retry of a summary is shown and supersedes nothing", () => {
+  const { lines, event } = stage();
+  event(text("words"));
+  const retry = { type: "retrying", turnId, attempt: 2, maxAttempts: 4, delayMs: 1500, failure: "network" } as const;
+  event({ ...retry, message: "connection lost", summary: true });
+  event({ type: "turn_finished", turnId });
+  expect(lines).toEqual(["words", "↻ connection lost; trying again in 1.5 s (attempt 2 of 4)"]);
+});
+
 test("a tool call: running, then status, time, truncation and some of its output", () => {
   const made = stage();
   made.event({ type: "tool_started", turnId, callId: "a", name: "run_shell", arguments: { argv: ["ls", "-l"] } });

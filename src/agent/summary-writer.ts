@@ -1,0 +1,79 @@
+/**
+ * Asks the model for the summary of a compaction. Its waits and what it cost are told like those of any request; its text is no answer
+ * and goes to nobody but the caller. Refuses: deciding what is summarised (compactor.ts), wording the request (summary.ts).
+ */
+import type { Provider, ProviderRequest } from "../provider/provider.ts";
+import type { Emit } from "../types/event.ts";
+import type { Message } from "../types/message.ts";
+import type { Budget } from "./budget.ts";
+import { collectResponse, type Stop } from "./response.ts";
+import { summaryRequest } from "./summary.ts";
+
+/** What may be spent on summaries: told of each request, and of one that came to nothing. */
+export type Spending = {
+  begin(): void;
+  drop(): void;
+  /** Answers when it is used up. */
+  limit(): Stop | undefined;
+};
+
+export type SummaryOrder = {
+  readonly provider: Provider;
+  readonly request: () => Omit<ProviderRequest, "messages">;
+  readonly budget: Budget;
+  readonly emit: Emit;
+  readonly spending?: Spending;
+  readonly turnId: string;
+  readonly covered: readonly Message[];
+  readonly guidance: string;
+  readonly signal: AbortSignal;
+};
+
+export type Written = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
+
+/** Requests, each smaller, when the provider says that one does not fit either. */
+const MAX_ASKS = 3;
+
+const SYSTEM = "You summarise a working session. Answer with the summary alone.";
+
+/** The summary as the model wrote it; the request always fits, also when the provider counts differently. */
+export async function writeSummary(order: SummaryOrder): Promise<Written> {
+  const { budget, provider, emit, spending, turnId, signal } = order;
+  let room = (budget.available - budget.tokens(Buffer.byteLength(SYSTEM))) * budget.bytesPerToken() * 0.85;
+  const { model, sessionId } = order.request();
+  const unseen = waitsAndCosts(emit);
+  for (let tries = 1; ; tries++) {
+    const spent = spending?.limit();
+    if (spent) return notMade(spent);
+    const text = summaryRequest(order.covered, order.guidance, room);
+    const messages: readonly Message[] = [{ role: "user", text }];
+    spending?.begin();
+    const request: ProviderRequest = { model, sessionId, system: SYSTEM, tools: [], messages };
+    const response = await collectResponse(provider, request, turnId, unseen, signal, () => spending?.limit());
+    // Recorded here, and only here: what counts usage must not meet it twice.
+    if (response.usage) emit({ type: "usage", turnId, usage: response.usage });
+    else if (response.end.type === "failure") spending?.drop();
+    // What nobody reported is estimated from the conversation: now, before the summary takes its place.
+    spending?.limit();
+    if (response.end.type === "failure") {
+      if (response.end.class !== "context_overflow" || tries >= MAX_ASKS) return notMade(response.end);
+      room = Math.min(room, Buffer.byteLength(text)) / 2;
+      continue;
+    }
+    if (response.end.reason === "refusal") return { ok: false, message: "the model refused to write a summary" };
+    if (response.text.trim() === "") return { ok: false, message: "the model gave an empty summary" };
+    return { ok: true, text: response.text };
+  }
+}
+
+function notMade({ message }: { readonly message: string }): Written {
+  return { ok: false, message: `the summary could not be made: ${message}` };
+}
+
+/** Waits, and what failed attempts cost. */
+function waitsAndCosts(emit: Emit): Emit {
+  return (event) => {
+    if (event.type === "usage") emit(event);
+    else if (event.type === "retrying") emit({ ...event, summary: true });
+  };
+}

@@ -1,0 +1,167 @@
+/** The words servers have for why an answer ended: whole, cut, refused, or broken off and worth another try. */
+import { expect, spyOn, test } from "bun:test";
+import type { Fetch } from "../../src/provider/http.ts";
+import { startLoopback, wireFrames } from "../support/loopback.ts";
+import { chunked, collect, encode, memoryFetch, type Said, settingsFor, testProvider } from "../support/wire/stream.ts";
+
+const URL_OF_MOCK = "http://mock.test/v1";
+
+const chunk = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+
+function chat(...frames: string[]): Promise<Said> {
+  return collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch: memoryFetch({ chunks: encode(frames.join("")) }) }));
+}
+
+const ending = (finish: string): Promise<Said> => chat(chunk({ content: "half" }), chunk({}, finish), "data: [DONE]\n\n");
+
+test.each([
+  ["stop", "end"],
+  ["STOP", "end"],
+  ["max_tokens", "length"],
+  ["MAX_TOKENS", "length"],
+  ["content_filter: RECITATION", "refusal"],
+  ["SAFETY", "refusal"],
+  ["RECITATION", "refusal"],
+  ["blocklist", "refusal"],
+  ["PROHIBITED_CONTENT", "refusal"],
+  ["spii", "refusal"],
+])("chat: %s is %s", async (finish, stop) => {
+  const said = await ending(finish);
+  expect([said.text, said.stop, said.failure]).toEqual(["half", stop as never, undefined]);
+});
+
+test.each([
+  ["insufficient_system_resource", "overloaded"],
+  ["error", "overloaded"],
+  ["ERROR", "overloaded"],
+  ["function_call_filter: MALFORMED_FUNCTION_CALL", "truncated"],
+  ["MALFORMED_FUNCTION_CALL", "truncated"],
+])("chat: %s is no end but %s, and tried again", async (finish, kind) => {
+  const said = await ending(finish);
+  expect([said.failure?.class, said.endings, said.stop]).toEqual([kind as never, 1, undefined]);
+  const broken = [chunk({ content: "half" }), chunk({}, finish), "data: [DONE]\n\n"].join("");
+  const fetch = memoryFetch({ chunks: encode(broken) }, { chunks: chunked(wireFrames("chat", { text: "whole" }), "whole") });
+  const retry = { maxTries: 2, capMs: 0, maxRetryAfterMs: 0 };
+  const again = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch, retry }));
+  expect([again.text, again.stop, again.retries.map(({ failure }) => failure)]).toEqual(["whole", "end", [kind as never]]);
+});
+
+test("chat: calls of an answer that was broken off are not handed out", async () => {
+  const call = { tool_calls: [{ index: 0, id: "c", function: { name: "a", arguments: "{}" } }] };
+  const said = await chat(chunk(call), chunk({}, "function_call_filter: MALFORMED_FUNCTION_CALL"), "data: [DONE]\n\n");
+  expect([said.calls, said.failure?.message]).toEqual([
+    [],
+    "mock.test broke the answer off (function_call_filter: MALFORMED_FUNCTION_CALL)",
+  ]);
+});
+
+test("a word that nobody knows is an ordinary end that keeps its name", async () => {
+  const events: object[] = [];
+  const fetch = memoryFetch({ chunks: encode(`${chunk({ content: "whole" })}${chunk({}, "other\n: x")}`) });
+  const request = { model: "m", system: "", tools: [], messages: [{ role: "user", text: "x" }], sessionId: "s" } as const;
+  const provider = testProvider(settingsFor("chat", URL_OF_MOCK), { fetch });
+  for await (const event of provider.stream(request, new AbortController().signal)) events.push(event);
+  expect(events.at(-1)).toEqual({ type: "stop", reason: "end", unknown: "other : x" });
+});
+
+test("anthropic: the same words mean the same", async () => {
+  const run = (reason: string): Promise<Said> => {
+    const frames = wireFrames("anthropic", { text: "half" }).map((frame) => frame.replace('"end_turn"', JSON.stringify(reason)));
+    const fetch = memoryFetch({ chunks: chunked(frames, "whole") });
+    return collect(testProvider(settingsFor("anthropic", URL_OF_MOCK), { fetch }));
+  };
+  expect((await run("SAFETY")).stop).toBe("refusal");
+  expect((await run("insufficient_system_resource")).failure?.class).toBe("overloaded");
+});
+
+test.each([
+  [{ status: "incomplete", incomplete_details: { reason: "max_output_tokens" } }, "length"],
+  [{ status: "incomplete" }, "length"],
+  [{ status: "incomplete", incomplete_details: { reason: "content_filter" } }, "refusal"],
+  [{ status: "failed", error: { code: "server_error", message: "m" } }, "overloaded"],
+  [{ status: "cancelled" }, "overloaded"],
+  [{ status: "completed" }, "end"],
+  [{}, "end"],
+])("responses: response.completed with %j is %s", async (response, what) => {
+  const frames = [
+    { type: "response.output_text.delta", delta: "half" },
+    { type: "response.completed", response },
+  ].map((frame) => `data: ${JSON.stringify(frame)}\n\n`);
+  const fetch = memoryFetch({ chunks: encode(frames.join("")) });
+  const said = await collect(testProvider(settingsFor("responses", URL_OF_MOCK), { fetch }));
+  expect([said.text, said.failure?.class ?? said.stop]).toEqual(["half", what as never]);
+});
+
+/** Frames that take `ms` each by a clock of the test's own; nothing is read ahead, so that the time is time spent waiting. */
+function slowly(clock: { now: number }, ms: number, frames: readonly string[]): Fetch & { readonly sent: () => number } {
+  let sent = 0;
+  const get: Fetch = async () => {
+    const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+      await Promise.resolve();
+      const next = frames[sent];
+      clock.now += ms;
+      if (next === undefined) return controller.close();
+      sent += 1;
+      controller.enqueue(new TextEncoder().encode(next));
+    };
+    return new Response(new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 }));
+  };
+  return Object.assign(get, { sent: () => sent });
+}
+
+const NOTHING: readonly string[] = Array.from({ length: 5_000 }, () => 'data: {"choices":[]}\n\n');
+
+async function clocked<T>(run: (clock: { now: number }) => Promise<T>): Promise<T> {
+  const clock = { now: Math.ceil(performance.now()) };
+  const real = spyOn(performance, "now").mockImplementation(() => clock.now);
+  try {
+    return await run(clock);
+  } finally {
+    real.mockRestore();
+  }
+}
+
+test.each([[20_000], [0]])(
+  "events behind a complete answer do not keep it back (silence limit %d ms)",
+  async (stallTimeoutMs) => {
+    await clocked(async (clock) => {
+      const fetch = slowly(clock, 1_000, [chunk({ content: "whole" }), chunk({}, "stop"), ...NOTHING]);
+      const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch, stallTimeoutMs }));
+      expect([said.text, said.stop, said.failure]).toEqual(["whole", "end", undefined]);
+      expect(fetch.sent()).toBeLessThan(10);
+    });
+  },
+);
+
+test("an answer that every piece of it ends goes on as long as it takes", async () => {
+  await clocked(async (clock) => {
+    const pieces = Array.from({ length: 20 }, (_, n) => chunk({ content: `${n} ` }, "stop"));
+    const fetch = slowly(clock, 2_000, pieces);
+    const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch }));
+    expect([said.text, said.stop]).toEqual([pieces.map((_, n) => `${n} `).join(""), "end"]);
+  });
+});
+
+test("the time that a consumer takes is none of the server's", async () => {
+  await clocked(async (clock) => {
+    const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })}\n\n`;
+    const fetch = slowly(clock, 100, [chunk({ content: "whole" }, "stop"), 'data: {"choices":[]}\n\n', usage]);
+    const kinds: string[] = [];
+    const request = { model: "m", system: "", tools: [], messages: [{ role: "user", text: "x" }], sessionId: "s" } as const;
+    const provider = testProvider(settingsFor("chat", URL_OF_MOCK), { fetch });
+    for await (const event of provider.stream(request, new AbortController().signal)) {
+      kinds.push(event.type);
+      clock.now += 60_000;
+    }
+    expect(kinds).toEqual(["text", "usage", "stop"]);
+  });
+});
+
+test("a server that trickles for ever behind its last word is left", async () => {
+  const server = await startLoopback([{ raw: [chunk({ content: "whole" }), chunk({}, "stop"), ...NOTHING], pace: 20 }]);
+  const said = await collect(testProvider(settingsFor("chat", server.baseUrl), { stallTimeoutMs: 200 }));
+  expect([said.text, said.stop, said.failure]).toEqual(["whole", "end", undefined]);
+  expect(await (await server.request(1)).ended).toBe(true);
+  await server.close();
+});
