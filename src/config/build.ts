@@ -190,6 +190,8 @@ type BuildInput = {
   readonly noMcp: boolean;
 };
 
+const MAX_CHARS = 20_000;
+
 /**
  * @throws UserError (exit 2) for settings that are valid one by one but mean nothing together.
  */
@@ -212,7 +214,9 @@ export function buildConfig(input: BuildInput, diagnostics: Diagnostic[]): Confi
     context: {
       enabled: !input.noContext,
       filenames: get<readonly string[]>("context.filenames") ?? [...CONTEXT_NAMES],
-      maxChars: get<number>("context.max_chars") ?? 20_000,
+      maxChars: get<number>("context.max_chars") ?? MAX_CHARS,
+      ownMaxChars:
+        (winners.get("context.max_chars")?.origin === "project" ? undefined : get<number>("context.max_chars")) ?? MAX_CHARS,
       maxDiscoveredChars: get<number>("context.max_discovered_chars") ?? 8_000,
       maxTotalChars: get<number>("context.max_total_chars") ?? 100_000,
       ancestors: get<boolean>("context.ancestors") ?? true,

@@ -5,7 +5,7 @@
 
 import { dirname, isAbsolute, resolve } from "node:path";
 import { lstat } from "../base/async-fs.ts";
-import type { SourceInfo } from "../types/event.ts";
+import type { SourceInfo, SourceOrigin } from "../types/event.ts";
 import type { ContextOptions, RecordedFile } from "./contract.ts";
 import { describe, partsOf, type Wanted } from "./deliver.ts";
 import { DROPPED } from "./drops.ts";
@@ -23,6 +23,7 @@ import { mayLead } from "./secret-files.ts";
 export type Changes = { readonly wanted: Wanted[]; readonly notes: Piece[] };
 
 const PARTS_CHANGED = " (a file that it transcludes)";
+const CHAIN: ReadonlySet<SourceOrigin> = new Set(["global", "ancestor", "root", "cwd"]);
 const SINCE = " since the recorded run";
 
 async function exists(path: string): Promise<boolean> {
@@ -60,7 +61,7 @@ export class ChangeFinder {
     const now = await this.#resolver.chain(cwd);
     const before = this.#chain;
     const paths = now.map(({ entry }) => entry.path);
-    const wanted = now.flatMap((found) => this.#compare(found, this.#options.settings.maxChars, chainReason(found.entry)));
+    const wanted = now.flatMap((found) => this.#compare(found, this.capOf(found.entry), chainReason(found.entry)));
     const notes: Piece[] = [];
     for (const path of before.filter((path) => !paths.includes(path))) {
       const entry = this.#ledger.get(path);
@@ -197,12 +198,14 @@ export class ChangeFinder {
       wanted.push(...this.#compare(now, this.#options.settings.maxDiscoveredChars, "takes the place of another file"));
   }
 
-  /** Links keep the cap of the file that links them. */
+  /** C6. Links keep the cap of the file that links them. */
   capOf(entry: Entry): number {
-    const { maxChars, maxDiscoveredChars } = this.#options.settings;
+    const { maxChars, ownMaxChars, maxDiscoveredChars } = this.#options.settings;
     let from: Entry | undefined = entry;
     for (let hops = 0; from?.linkedFrom !== undefined && hops < 8; hops++) from = this.#ledger.get(from.linkedFrom);
-    return from && this.#chain.includes(from.path) ? maxChars : maxDiscoveredChars;
+    if (from?.origin === "global") return ownMaxChars;
+    const inChain = from && (CHAIN.has(from.origin) || this.#chain.includes(from.path));
+    return inChain ? maxChars : maxDiscoveredChars;
   }
 
   /** C5: files that were sent and cannot be read at the moment, with their last good text. */

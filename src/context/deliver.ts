@@ -60,6 +60,11 @@ function roundOf(wanted: readonly Wanted[], cwd: string): Round {
   return { cwd, seen: new Set(wanted.map((item) => item.entry.path)) };
 }
 
+/** The user's own file, or what it links. */
+function isOwn({ entry }: Item): boolean {
+  return entry.origin === "global" || (entry.origin === "link" && entry.scope === "~");
+}
+
 function withdrawal({ entry, reason }: Wanted, note: string): Item {
   return { entry, reason, status: "withdrawn", truncated: false, note, gone: true };
 }
@@ -229,18 +234,27 @@ export class Deliverer {
     return await this.#expand({ entry, file, cap: from.cap, reason, ...(status && { status }) }, round, depth + 1);
   }
 
-  /** C6: over the total, the broadest become paths; the closest keep their text. */
+  /**
+   * C6: over the total, the broadest become paths; the closest keep their text. The user's own instructions (C13) give way to
+   * nothing that a repository holds, however much that is.
+   */
   #withinTotal(items: readonly Item[]): Item[] {
     const kept = [...items];
     let left = this.#options.settings.maxTotalChars - this.#used;
+    for (const item of items) if (isOwn(item)) left -= item.body?.length ?? 0;
     for (let at = kept.length - 1; at >= 0; at--) {
       const item = kept[at];
-      if (item?.body === undefined) continue;
+      if (item?.body === undefined || isOwn(item)) continue;
       if (item.body.length <= left) {
         left -= item.body.length;
         continue;
       }
       const { body: _left, ...rest } = item;
+      const { path, origin } = item.entry;
+      if (origin !== "nested" && origin !== "pin") {
+        const message = `${path}: only its path is sent: the instruction text has reached its limit (context.max_total_chars)`;
+        this.#preparer.tell({ severity: "warning", code: "context_limit", path, message }, item.entry.contentHash);
+      }
       const how = this.#preparer.readable(item.entry.path)
         ? "Read it with read_file_range when you work under its scope."
         : "It lies outside the workspace.";

@@ -246,7 +246,7 @@ class Engine implements ContextEngine {
   }
 
   #chainWanted(chain: readonly Resolved[]): Wanted[] {
-    return chain.map((found) => ({ ...found, cap: this.#options.settings.maxChars, reason: chainReason(found.entry) }));
+    return chain.map((found) => ({ ...found, cap: this.#changes.capOf(found.entry), reason: chainReason(found.entry) }));
   }
 
   /**

@@ -9,6 +9,8 @@ export type ContextSettings = {
   readonly enabled: boolean;
   readonly filenames: readonly string[];
   readonly maxChars: number;
+  /** The same for the user's own file, which no project caps. */
+  readonly ownMaxChars: number;
   readonly maxDiscoveredChars: number;
   readonly maxTotalChars: number;
   readonly ancestors: boolean;

@@ -18,6 +18,7 @@ test("defaults are the ones the specification names", async () => {
     enabled: true,
     filenames: ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"],
     maxChars: 20_000,
+    ownMaxChars: 20_000,
     maxDiscoveredChars: 8_000,
     maxTotalChars: 100_000,
     ancestors: true,
@@ -345,6 +346,16 @@ test("a maximum below the default time-out holds for it too", async () => {
   using place = makePlace();
   place.user('[shell]\nmax_timeout = "60s"\n');
   expect((await place.load()).config.shell).toMatchObject({ timeoutMs: 60_000, maxTimeoutMs: 60_000 });
+});
+
+test("C13 what a project caps is not the user's own file", async () => {
+  using place = makePlace();
+  place.project("[context]\nmax_chars = 7\n");
+  expect((await place.load()).config.context).toMatchObject({ maxChars: 7, ownMaxChars: 20_000 });
+  place.user("[context]\nmax_chars = 9\n");
+  expect((await place.load()).config.context).toMatchObject({ maxChars: 7, ownMaxChars: 20_000 });
+  place.project("");
+  expect((await place.load()).config.context).toMatchObject({ maxChars: 9, ownMaxChars: 9 });
 });
 
 test("BOM and CRLF are read; line numbers hold", async () => {

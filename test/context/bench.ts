@@ -9,6 +9,7 @@ export const SETTINGS: ContextSettings = {
   enabled: true,
   filenames: ["AGENTS.override.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md"],
   maxChars: 20_000,
+  ownMaxChars: 20_000,
   maxDiscoveredChars: 8_000,
   maxTotalChars: 100_000,
   ancestors: true,

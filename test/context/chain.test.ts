@@ -213,6 +213,26 @@ test("A07 C6 over the total the broadest become paths and the closest keep their
   await using c = chain;
   const delivery = await c.reopen({ cwd: c.at("a/b") }).start();
   expect(delivery.sources.map((source) => source.state)).toEqual(["path_only", "visible", "visible"]);
+  expect(c.diagnostics.map(({ code, severity, path }) => ({ code, severity, path }))).toEqual([
+    { code: "context_limit", severity: "warning", path: c.at("AGENTS.md") },
+  ]);
+});
+
+test("C6 C13 nothing that a repository holds or says silences the user's own instructions", async () => {
+  const links = Array.from({ length: 7 }, (_, at) => `@l${at}.md`).join("\n");
+  const files: Record<string, string> = {
+    "config/AGENTS.md": "OWN-RULES @more.md",
+    "config/more.md": "OWN-MORE",
+    "repo/AGENTS.md": links,
+  };
+  for (let at = 0; at < 7; at++) files[`repo/l${at}.md`] = `${at}`.padEnd(19_000, "x");
+  await using b = await bench(files);
+  const { text } = await b.engine.start();
+  expect(text).toContain("OWN-RULES");
+  expect(text).toContain("OWN-MORE");
+  const capped = { ...SETTINGS, maxChars: 5, maxTotalChars: 5 };
+  const other = await b.reopen({ settings: capped }).start();
+  expect(other.text).toContain("OWN-RULES @more.md");
 });
 
 test("C9 file text cannot close its element or open one of ours; other markup stays", async () => {
