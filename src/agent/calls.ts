@@ -20,13 +20,15 @@ export type CallsContext = {
   readonly signal: AbortSignal;
   readonly emit: Emit;
   /** Everything of ToolContext that does not change from call to call. */
-  readonly tool: Omit<ToolContext, "callId" | "signal">;
+  readonly tool: Omit<ToolContext, "callId" | "signal" | "hides">;
   readonly permit: (
     name: string,
     input: Readonly<Record<string, unknown>>,
     entry: ToolEntry,
     signal: AbortSignal,
   ) => Permit | Promise<Permit>;
+  /** Files that a tool which looks through directories leaves out (security.md 5). */
+  readonly hides?: (name: string) => ((path: string) => boolean) | undefined;
   /** Notes that a tool was called which the policy leaves out; the reason, for the model. */
   readonly withhold: (name: string) => string;
   readonly redact: (text: string) => string;
@@ -72,7 +74,8 @@ async function execute(
   const tool = await entry.load();
   const checked = checkArguments(call.name, tool.input, input);
   if (!checked.ok) return failed(checked.message);
-  return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal });
+  const hides = context.hides?.(call.name);
+  return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal, ...(hides && { hides }) });
 }
 
 const CUT = "This call was cut at the output limit and was not run. Send it again, in smaller pieces.";

@@ -241,6 +241,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
       toolbox,
       tool: { workspace, env, settings, background },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
+      hides: policy.hides,
       withhold: gate.withhold,
       redact: hide,
       redactArguments,

@@ -1,5 +1,6 @@
 /** find_files and list_searchable_files: paths of files, by name (S01, S10–S12, S15). Refuses: contents, directories. */
-import { lstatSync, statSync } from "node:fs";
+import { lstatSync, realpathSync, statSync } from "node:fs";
+import { relative } from "node:path";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
@@ -9,8 +10,8 @@ import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
 import { type ListEngine, type ListOutcome, type ListRequest, listFiles } from "./listing.ts";
-import { belowRoot, isGlob, type PathFilter, pathFilter } from "./path-filter.ts";
-import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { belowRoot, isGlob, type PathFilter, type PathFilterInput, pathFilter } from "./path-filter.ts";
+import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const findInput = z.strictObject({
@@ -85,28 +86,41 @@ async function list(
     signal: context.signal,
   };
   const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
-  const accept = pathFilter(filter);
+  const accept = acceptOf(filter, request, context.hides);
   const found = createFirstPaths(limit, accept);
   const outcome = await listFiles(detectEngines(context.env.PATH, root), order, request, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
-  return { ...report(outcome, request, found, limit, missed), touched: [{ path: resolved.path, kind: "search" }] };
+  const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
+  const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;
+  const notes = [...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
+  return { ...report(outcome, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
 }
 
-function report(
-  outcome: ListOutcome,
-  request: ListRequest,
-  found: FirstPaths,
-  limit: number,
-  missed: string | undefined,
-): ToolResult {
+/** What the policy closes is left out; behind a followed link also by where it really is. */
+function acceptOf(filter: PathFilterInput, request: ListRequest, hides: ToolContext["hides"]): PathFilter {
+  const wants = pathFilter(filter);
+  if (hides === undefined) return wants;
+  if (request.followSymlinks !== true) return (path) => wants(path) && !hides(path);
+  return (path) => wants(path) && !hides(path) && !hides(realBelow(request.root, path));
+}
+
+function realBelow(root: string, path: string): string {
+  try {
+    return relative(root, realpathSync(`${root}/${path}`));
+  } catch {
+    // Gone meanwhile.
+    return path;
+  }
+}
+
+function report(outcome: ListOutcome, found: FirstPaths, limit: number, more: readonly string[]): ToolResult {
   const paths = found.paths();
   const { text, kept } = joinBounded(paths.map(pathText));
   const total = found.total();
   const overLimit = total > paths.length;
   const raise = limit < MAX_RESULTS_CEILING ? "raise limit (at most 1000) or " : "";
   const notes = [
-    ...(total === 0 && missed === undefined && outcome.end === "complete" ? [sayNothing(request)] : []),
-    ...(missed === undefined ? [] : [missed]),
+    ...more,
     ...(kept < paths.length ? [`[cut at 64 KiB: ${kept} of ${groupDigits(total)} files; narrow pattern, path or glob]`] : []),
     ...(kept === paths.length && overLimit
       ? [`[first ${paths.length} of ${groupDigits(total)} files shown: limit reached; ${raise}narrow pattern, path or glob]`]
@@ -140,7 +154,7 @@ async function sayLeftOut(
   if (pattern === "" || (isGlob(pattern) && found.total() > 0)) return undefined;
   for (const candidate of request.base === "" ? [pattern] : [`${request.base}/${pattern}`, pattern]) {
     const resolved = await context.workspace.resolve(candidate);
-    if (!resolved.ok || !resolved.exists || resolved.relative === ".") continue;
+    if (!resolved.ok || !resolved.exists || resolved.relative === "." || context.hides?.(resolved.relative)) continue;
     const named = candidate.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
     if (found.paths().includes(named)) return undefined;
     const reason = reasonLeftOut(named, resolved.relative, request, found, accept);

@@ -10,7 +10,7 @@ import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
-import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { searchWithRg } from "./search-rg.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
@@ -54,6 +54,8 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
 
   const base = resolved.relative === "." ? "" : resolved.relative;
   const glob = belowRoot(wanted.glob, context.workspace.root);
+  const wants = pathFilter({ glob, extensions: wanted.extensions, base: info.isFile() ? "" : base });
+  const hides = info.isFile() ? undefined : context.hides;
   const request: SearchRequest = {
     root: context.workspace.root,
     base,
@@ -64,7 +66,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     contextLines: wanted.context_lines ?? 0,
     includeHidden: wanted.include_hidden ?? false,
     includeIgnored: wanted.include_ignored ?? false,
-    accept: pathFilter({ glob, extensions: wanted.extensions, base: info.isFile() ? "" : base }),
+    accept: hides === undefined ? wants : (path) => wants(path) && !hides(path),
     nameGlobs: info.isFile() ? undefined : nameGlobs(glob, wanted.extensions),
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
@@ -72,7 +74,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   const { rg } = detectEngines(context.env.PATH, request.root);
   const outcome = await searchFiles(request, rg);
   const touched = [{ path: resolved.path, kind: "search" }] as const;
-  return { ...report(outcome, request), touched };
+  return { ...report(outcome, request, hides === undefined ? [] : [CLOSED_NOTE]), touched };
 }
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
@@ -93,7 +95,7 @@ function appliesOurRules({ root, base }: SearchRequest): boolean {
   return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, ".rgignore");
 }
 
-function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
+function report(outcome: SearchOutcome, request: SearchRequest, more: readonly string[]): ToolResult {
   if (!outcome.ok) {
     const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
     return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
@@ -110,6 +112,7 @@ function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
     ...(outcome.end === "limit" ? [sayLimit(outcome, request.limit)] : []),
     ...sayStop(outcome.end, available > 0),
     ...sayProblems(outcome, "searched"),
+    ...more,
     ...(outcome.passedOver === undefined ? [] : [`[engine: built-in; ripgrep (rg) ${REASONS[outcome.passedOver]}]`]),
   ];
   const cutShort = outcome.end === "limit" || outcome.end === "timeout" || outcome.endedEarly !== undefined;

@@ -346,3 +346,17 @@ describe("form", () => {
     expect(existsSync(join(root, "HIT"))).toBe(false);
   });
 });
+
+test("what the policy closes is left out of search and listings, and the result says so", async () => {
+  const root = await workspace({ "open/a": "needle\n", "closed/b": "needle\n" });
+  const hides = (path: string) => path.startsWith("closed/");
+  for (const [, env] of both()) {
+    const { search, find, list } = await searching(root, env, undefined, hides);
+    const note = "[files that the allowed and denied tools of this run close to this tool were left out]";
+    expect((await search({ pattern: "needle" })).text).toStartWith(`open/a:1:needle\n${note}`);
+    expect((await search({ pattern: "needle", path: "closed" })).text).toContain("No matches");
+    expect((await find({ pattern: "*" })).text).toBe(`open/a\n${note}`);
+    expect((await list({})).text).toBe(`open/a\n${note}`);
+    expect((await find({ pattern: "closed/b" })).text).toMatch(/^No files found.*\n\[files/);
+  }
+});

@@ -1,0 +1,46 @@
+/** What a tester found out about the tools, each as it showed in the compiled program. */
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { startModel, type TestModel } from "../support/model.ts";
+import { runThndrs } from "../support/run.ts";
+import { tempDir } from "../support/temp.ts";
+
+type Call = { readonly name: string; readonly arguments: Record<string, unknown> | string };
+
+const call = (name: string, args: Call["arguments"]): Call => ({ name, arguments: args });
+
+/** What the model was told about the calls of its `turn`th answer. */
+function results(model: TestModel, turn = 1): string[] {
+  const messages: { role: string; content: string }[] = model.server.requests[turn]?.body.messages ?? [];
+  return messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1).map(({ content }) => content);
+}
+
+test("a blank in a word opened a directory called `git status` to every program; a search without a path was about its pattern", async () => {
+  await using dir = await tempDir({ "src/a": "x\n", "private/b": "SECRET\n" });
+  await using model = await startModel([
+    {
+      calls: [
+        call("create_file", { path: "git status/x", content: "" }),
+        call("run_shell", { argv: ["git status/../../../../../../../bin/sh", "-c", "touch HIT"] }),
+        call("search_text", { pattern: "src/|SECRET" }),
+        call("search_text", { pattern: "SECRET", path: "src" }),
+      ],
+    },
+    { text: "done" },
+  ]);
+  const allowed = ["run_shell(git status*)", "create_file", "search_text(src/*)"].flatMap((pattern) => ["--allow-tool", pattern]);
+  expect((await runThndrs({ args: ["-p", "x", ...allowed], cwd: dir.path, env: model.env })).code).toBe(0);
+  const [, shell, everywhere, below] = results(model);
+  expect(shell).toContain("Not allowed here");
+  expect(everywhere).toContain("Not allowed here");
+  expect(below).toContain("No matches");
+  expect(existsSync(dir.at("HIT"))).toBe(false);
+});
+
+test("a search from above showed what --deny-tool closes", async () => {
+  await using dir = await tempDir({ "src/a": "SECRET 1\n", "private/b": "SECRET 2\n" });
+  await using model = await startModel([{ calls: [call("search_text", { pattern: "SECRET" })] }, { text: "done" }]);
+  const args = ["-p", "x", "--deny-tool", "search_text(private*)"];
+  expect((await runThndrs({ args, cwd: dir.path, env: model.env })).code).toBe(0);
+  expect(results(model)[0]).toStartWith("src/a:1:SECRET 1\n[files that the allowed and denied tools");
+});
