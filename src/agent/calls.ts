@@ -2,6 +2,7 @@
  * Runs the tool calls of one message (tools.md, For all): reads together, everything else alone and in the model's order.
  * The last cap and the redaction sit here, so no tool can forget them. Refuses: knowing any tool.
  */
+import { wellFormed } from "../base/json.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import { failed } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
@@ -78,6 +79,9 @@ async function execute(
   return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal, ...(hides && { hides }) });
 }
 
+const HALF =
+  "The arguments hold half a surrogate pair (like \\ud83d alone), which is not a character. The call was not run; send it again with " +
+  "whole characters.";
 const CUT = "This call was cut at the output limit and was not run. Send it again, in smaller pieces.";
 
 async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Promise<ToolResult> {
@@ -85,12 +89,14 @@ async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Prom
   const entry = context.toolbox.find(call.name);
   const parsed = parseArguments(call.arguments);
   const input = parsed.ok ? parsed.value : {};
+  // Mended, the call would be about another text than the model meant (P20 mends what is sent and stored).
+  const mended = wellFormed(input) as typeof input;
   emit({
     type: "tool_started",
     turnId,
     callId: call.id,
     name: call.name,
-    arguments: parsed.ok ? context.redactArguments(input) : { _unparsed: context.redact(call.arguments.slice(0, 2000)) },
+    arguments: parsed.ok ? context.redactArguments(mended) : { _unparsed: context.redact(call.arguments.slice(0, 2000)) },
     ...(entry?.mcp && { mcp: entry.mcp }),
   });
   const started = context.now();
@@ -101,6 +107,8 @@ async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Prom
     result = failed(CUT);
   } else if (!parsed.ok) {
     result = failed(parsed.message);
+  } else if (mended !== input) {
+    result = failed(HALF);
   } else {
     result = await execute(call, entry, input, context);
   }

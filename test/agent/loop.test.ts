@@ -353,3 +353,21 @@ test("context overflow: room is made once, then the request goes again", async (
   expect(await lost.run()).toMatchObject({ status: "failed", error: { class: "context_overflow" } });
   expect(rooms).toBe(2);
 });
+
+test("a call whose arguments hold half a surrogate pair is answered, not run", async () => {
+  const ran: unknown[] = [];
+  const run: FakeTool["run"] = (input) => {
+    ran.push(input);
+    return succeeded("noted");
+  };
+  const tools: FakeTool[] = [{ name: "note", run }];
+  const calls = ['{"text":"\\ud800"}', '{"\\udc00":1}', '{"text":"\\ud83c\\udf32"}'].map((args): [string, unknown] => [
+    "note",
+    args,
+  ]);
+  const turn = setUp({ script: [calling(...calls), saying("done")], tools });
+  await turn.run();
+  expect(ran).toEqual([{ text: "🌲" }]);
+  const said = turn.messages.flatMap((message) => (message.role === "tool" ? [message.text] : []));
+  expect(said.map((text) => text.includes("half a surrogate pair"))).toEqual([true, true, false]);
+});

@@ -44,3 +44,21 @@ test("a search from above showed what --deny-tool closes", async () => {
   expect((await runThndrs({ args, cwd: dir.path, env: model.env })).code).toBe(0);
   expect(results(model)[0]).toStartWith("src/a:1:SECRET 1\n[files that the allowed and denied tools");
 });
+
+test("half a surrogate pair was written, matched and looked up as U+FFFD", async () => {
+  await using dir = await tempDir({ "a.txt": "genuine \ufffd here\n" });
+  const calls = [
+    call("create_file", '{"path":"half.txt","content":"half \\ud800"}'),
+    call("replace_range", '{"path":"a.txt","old_string":"\\ud83d","new_string":"x"}'),
+    call("create_file", '{"path":"a\\ud800","content":""}'),
+    call("run_shell", '{"argv":["touch","b\\ud800"]}'),
+    call("create_file", '{"path":"whole.txt","content":"\\ud83c\\udf32"}'),
+  ];
+  await using model = await startModel([{ calls }, { text: "done" }]);
+  expect((await runThndrs({ args: ["-p", "x"], cwd: dir.path, env: model.env })).code).toBe(0);
+  const said = results(model).map((text) => text.includes("half a surrogate pair"));
+  expect(said).toEqual([true, true, true, true, false]);
+  expect(await dir.read("a.txt")).toBe("genuine \ufffd here\n");
+  expect(await dir.read("whole.txt")).toBe("🌲");
+  expect([...new Bun.Glob("*").scanSync({ cwd: dir.path })].sort()).toEqual(["a.txt", "whole.txt"]);
+});
