@@ -62,3 +62,14 @@ test("half a surrogate pair was written, matched and looked up as U+FFFD", async
   expect(await dir.read("whole.txt")).toBe("🌲");
   expect([...new Bun.Glob("*").scanSync({ cwd: dir.path })].sort()).toEqual(["a.txt", "whole.txt"]);
 });
+
+test("a git directory was written piece by piece, HEAD last", async () => {
+  await using dir = await tempDir();
+  const create = (path: string) => call("create_file", { path, content: path.endsWith("HEAD") ? "ref: refs/heads/x\n" : "x\n" });
+  const paths = ["r/config", "r/objects/x", "r/refs/heads/x", "r/HEAD"];
+  await using model = await startModel([{ calls: paths.map(create) }, { text: "done" }]);
+  expect((await runThndrs({ args: ["-p", "x"], cwd: dir.path, env: model.env })).code).toBe(0);
+  const refused = results(model).map((text) => text.includes("are not written by file tools"));
+  expect(refused).toEqual([false, false, false, true]);
+  expect(existsSync(dir.at("r/HEAD"))).toBe(false);
+});
