@@ -73,3 +73,16 @@ test("a git directory was written piece by piece, HEAD last", async () => {
   expect(refused).toEqual([false, false, false, true]);
   expect(existsSync(dir.at("r/HEAD"))).toBe(false);
 });
+
+test.each(["json", "stream-json"])("--output-format %s named a file by the key in its name", async (format) => {
+  await using dir = await tempDir();
+  const token = `ghp_${"a1B2c3D4e5".repeat(4).slice(0, 36)}`;
+  const calls = [call("create_file", { path: token, content: "" }), call("create_file", { path: "plain.txt", content: "" })];
+  await using model = await startModel([{ calls }, { text: "done" }]);
+  const result = await runThndrs({ args: ["-p", "x", "-v", "--output-format", format], cwd: dir.path, env: model.env });
+  expect(result.code).toBe(0);
+  expect([result.stdout.includes(token), result.stderr.includes(token)]).toEqual([false, false]);
+  const last = JSON.parse(result.stdout.trimEnd().split("\n").at(-1) ?? "");
+  expect(last.changed_files).toEqual([expect.stringContaining("redacted"), "plain.txt"]);
+  expect(existsSync(dir.at(token))).toBe(true);
+});
