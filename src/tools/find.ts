@@ -5,6 +5,7 @@ import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
 import { pathText } from "../base/path-quote.ts";
+import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
@@ -56,13 +57,14 @@ export const listSearchableFiles: Tool<ListInput> = {
   effect: "read",
   input: listInput,
   example: { path: "src", glob: "*.ts" },
-  run: (input, context) => list(input, context, ["fd", "rg", "find"]),
+  run: (input, context) => list(input, context, ["fd", "rg", "find"], isSecretPath),
 };
 
 async function list(
   input: ListInput & Partial<FindInput>,
   context: ToolContext,
   order: readonly ListEngine[],
+  withholds?: (path: string) => boolean,
 ): Promise<ToolResult> {
   const resolved = await context.workspace.resolve(input.path || ".");
   if (!resolved.ok) return failed(resolved.message);
@@ -87,12 +89,19 @@ async function list(
   };
   const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
   const accept = acceptOf(filter, request, context.hides);
-  const found = createFirstPaths(limit, accept);
+  let withheld = 0;
+  const found = createFirstPaths(limit, (path) => {
+    if (!accept(path)) return false;
+    if (withholds?.(path) !== true) return true;
+    withheld += 1;
+    return false;
+  });
   const outcome = await listFiles(detectEngines(context.env.PATH, root), order, request, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
   const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
   const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;
-  const notes = [...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
+  const secrets = withheld === 0 ? [] : [sayWithheld(withheld)];
+  const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
   return { ...report(outcome, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
 }
 
@@ -137,6 +146,12 @@ function sayNothing(request: ListRequest): string {
   const where = request.base === "" ? "the workspace" : pathText(request.base);
   const left = [...(request.includeHidden ? [] : ["hidden"]), ...(request.includeIgnored ? [] : ["ignored"])];
   return `No files found in ${where}.${left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`}`;
+}
+
+/** Security.md 3: a search does not look into them either. */
+function sayWithheld(count: number): string {
+  const what = count === 1 ? "1 file that may hold secrets is" : `${groupDigits(count)} files that may hold secrets are`;
+  return `[${what} left out (.git, .env, keys); find_files names ${count === 1 ? "it" : "them"}]`;
 }
 
 function capitalise(text: string): string {

@@ -25,6 +25,7 @@ export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutco
   const collector = createMatchCollector(request.limit, request.contextLines);
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   const breathe = createBreather();
+  let withheld = 0;
 
   for await (const paths of pathsOf(request, signal, (path) => problems.add(`${path}: cannot be read`))) {
     for (const path of paths) {
@@ -32,6 +33,7 @@ export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutco
       if (!request.accept(path)) continue;
       const found = await searchFile(request, path, compiled, buffer, signal, breathe);
       if (typeof found === "string") problems.add(found);
+      else if (found !== undefined && request.withholds(path)) withheld += 1;
       else if (found !== undefined) collector.add(found);
     }
     if (signal.aborted || collector.total() > request.limit) break;
@@ -45,6 +47,7 @@ export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutco
     end: request.signal.aborted ? "cancelled" : timeout.aborted ? "timeout" : stopped ? "limit" : "complete",
     total,
     exact: !stopped && !signal.aborted,
+    withheld,
     ...problems.result(),
   };
 }

@@ -34,6 +34,8 @@ type Run = {
 
 /** Undefined when rg could not be run, or is no ripgrep: the built-in engine then serves. */
 export async function searchWithRg(rg: string, request: SearchRequest): Promise<SearchOutcome | undefined> {
+  /** Matching files that are not shown. */
+  readonly withheld: number;
   const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".rgignore") };
   const timeoutMs = request.timeoutMs ?? SEARCH_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
@@ -67,11 +69,16 @@ async function runRg(
       const isShown = request.baseIsFile || request.includeHidden || !isHiddenBelow(path, request.base);
       if (!isShown || !request.accept(path)) return "nothing";
       return collector.isBeyond(path) ? "count" : "lines";
+  let withheld = 0;
     },
     take: (file) => collector.add(file),
   });
   const isEnough = (current: RgFile | undefined): boolean => {
     const matches = collector.total() + (current?.matches ?? 0);
+      if (request.withholds(path)) {
+        withheld += 1;
+        return "nothing";
+      }
     const isHeavy = reader.heldBytes() > DENSE_BYTES;
     // The lines around as many matches as the limit allows are less than that.
     broken = reader.strayBytes() > MAX_STRAY_BYTES || (sorted && isHeavy);
@@ -97,7 +104,7 @@ async function runRg(
   });
   // What a stopped or timed-out run had of its current file counts.
   if (!dense) reader.flush();
-  return { end, dense, broken, sawSummary: reader.sawSummary(), stderr };
+  return { end, dense, broken, sawSummary: reader.sawSummary(), stderr, withheld };
 }
 
 async function concludeRun(
@@ -138,6 +145,7 @@ function reasonOf(stderr: string): string {
 }
 
 function rgArguments(request: SearchRequest, sorted: boolean): string[] {
+    withheld: run.withheld,
   const name = request.base.slice(request.base.lastIndexOf("/") + 1);
   const types = (request.nameGlobs ?? []).flatMap((glob) => ["--type-add", `thndrs:${glob}`]);
   return [

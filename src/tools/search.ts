@@ -5,6 +5,7 @@ import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
 import { hasRulesReadOtherwise } from "../base/ignore-rules.ts";
 import { pathText } from "../base/path-quote.ts";
+import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { hasRulesAbove } from "./listing.ts";
@@ -67,6 +68,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     includeHidden: wanted.include_hidden ?? false,
     includeIgnored: wanted.include_ignored ?? false,
     accept: hides === undefined ? wants : (path) => wants(path) && !hides(path),
+    withholds: info.isFile() ? () => false : isSecretPath,
     nameGlobs: info.isFile() ? undefined : nameGlobs(glob, wanted.extensions),
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
@@ -111,6 +113,7 @@ function report(outcome: SearchOutcome, request: SearchRequest, more: readonly s
       : []),
     ...(outcome.end === "limit" ? [sayLimit(outcome, request.limit)] : []),
     ...sayStop(outcome.end, available > 0),
+    ...(outcome.withheld === 0 ? [] : [sayWithheld(outcome.withheld)]),
     ...sayProblems(outcome, "searched"),
     ...more,
     ...(outcome.passedOver === undefined ? [] : [`[engine: built-in; ripgrep (rg) ${REASONS[outcome.passedOver]}]`]),
@@ -152,6 +155,12 @@ function sayMiss(request: SearchRequest): string {
   ];
   const hint = left.length === 0 ? "" : ` Binary, ${left.join(" and ")} files were not searched.`;
   return `No matches for ${JSON.stringify(request.pattern)} in ${where}.${hint}`;
+}
+
+/** Security.md 3: they are searched only by their exact path. */
+function sayWithheld(count: number): string {
+  const what = count === 1 ? "1 file that may hold secrets matches" : `${groupDigits(count)} files that may hold secrets match`;
+  return `[${what} too and ${count === 1 ? "is" : "are"} not shown (.git, .env, keys); give such a file itself as path to search it]`;
 }
 
 /** S09: why rg did not serve. */

@@ -86,3 +86,20 @@ test.each(["json", "stream-json"])("--output-format %s named a file by the key i
   expect(last.changed_files).toEqual([expect.stringContaining("redacted"), "plain.txt"]);
   expect(existsSync(dir.at(token))).toBe(true);
 });
+
+test("a search from above printed .env, key files and .git/config", async () => {
+  await using dir = await tempDir({
+    ".env": "KEY=s3cret\n",
+    "key.pem": "s3cret\n",
+    ".git/config": "s3cret\n",
+    "a.txt": "s3cret\n",
+  });
+  const inputs = [{ include_hidden: true }, { path: ".git" }, { path: ".env" }];
+  const calls = inputs.map((input) => call("search_text", { pattern: "s3cret", ...input }));
+  await using model = await startModel([{ calls }, { text: "done" }]);
+  expect((await runThndrs({ args: ["-p", "x"], cwd: dir.path, env: model.env })).code).toBe(0);
+  const [all, git, exact] = results(model);
+  expect(all).toStartWith("a.txt:1:s3cret\n[2 files that may hold secrets match too and are not shown");
+  expect(git).toContain("[1 file that may hold secrets matches too and is not shown");
+  expect(exact).toStartWith(".env:1:");
+});

@@ -33,6 +33,7 @@ function requestFor(root: string, wanted: Wanted): SearchRequest {
     includeHidden: false,
     includeIgnored: false,
     accept: pathFilter({ glob: wanted.glob, extensions: wanted.extensions, base }),
+    withholds: () => false,
     nameGlobs: nameGlobs(wanted.glob, wanted.extensions),
     limit: 100,
     signal: new AbortController().signal,

@@ -45,6 +45,7 @@ export function searchRequest(root: string, pattern: string): SearchRequest {
     includeHidden: false,
     includeIgnored: false,
     accept: () => true,
+    withholds: () => false,
     nameGlobs: undefined,
     limit: 100,
     signal: new AbortController().signal,
