@@ -22,20 +22,24 @@ const DENSE_BYTES = 33_554_432;
 const MAX_STRAY_BYTES = 1_048_576;
 /** The beginning of what rg says when it refuses a pattern. */
 const MAX_REASON_CHARS = 4096;
+/** Rust's words for a thread that died: the rest would wait for it until the time is over. */
+const PANIC = /^thread '[^\n']*' (?:\(\d+\) )?panicked at /m;
+/** Enough of what came before to see those words over the border of two chunks. */
+const PANIC_CHARS = 200;
 
 type Run = {
   readonly end: ProcessOutcome;
   readonly dense: boolean;
-  /** It printed what ripgrep never prints, and was stopped. */
+  /** It printed what a sound ripgrep never prints, and was stopped. */
   readonly broken: boolean;
   readonly sawSummary: boolean;
   readonly stderr: string;
+  /** Matching files that are not shown. */
+  readonly withheld: number;
 };
 
 /** Undefined when rg could not be run, or is no ripgrep: the built-in engine then serves. */
 export async function searchWithRg(rg: string, request: SearchRequest): Promise<SearchOutcome | undefined> {
-  /** Matching files that are not shown. */
-  readonly withheld: number;
   const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".rgignore") };
   const timeoutMs = request.timeoutMs ?? SEARCH_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
@@ -62,23 +66,25 @@ async function runRg(
   const prefix = directory === "" ? "" : `${directory}/`;
   let dense = false;
   let broken = false;
+  let panicked = false;
+  let tail = "\n";
   let stderr = "";
+  let withheld = 0;
   const reader = createFileReader({
     prefix,
     wants(path) {
       const isShown = request.baseIsFile || request.includeHidden || !isHiddenBelow(path, request.base);
       if (!isShown || !request.accept(path)) return "nothing";
+      if (request.withholds(path)) {
+        withheld += 1;
+        return "nothing";
+      }
       return collector.isBeyond(path) ? "count" : "lines";
-  let withheld = 0;
     },
     take: (file) => collector.add(file),
   });
   const isEnough = (current: RgFile | undefined): boolean => {
     const matches = collector.total() + (current?.matches ?? 0);
-      if (request.withholds(path)) {
-        withheld += 1;
-        return "nothing";
-      }
     const isHeavy = reader.heldBytes() > DENSE_BYTES;
     // The lines around as many matches as the limit allows are less than that.
     broken = reader.strayBytes() > MAX_STRAY_BYTES || (sorted && isHeavy);
@@ -94,17 +100,23 @@ async function runRg(
     descendants: "none",
     graceMs: ENGINE_GRACE_MS,
     onStdout(chunk, stop) {
-      if (reader.stopped()) return;
+      if (panicked || reader.stopped()) return;
       if (reader.push(chunk, isEnough)) stop();
     },
-    onStderr(chunk) {
-      if (stderr.length < MAX_REASON_CHARS) stderr = cutChars(stderr + Buffer.from(chunk).toString("utf8"), MAX_REASON_CHARS);
+    onStderr(chunk, stop) {
+      if (panicked) return;
+      const said = Buffer.from(chunk).toString("utf8");
+      if (stderr.length < MAX_REASON_CHARS) stderr = cutChars(stderr + said, MAX_REASON_CHARS);
       problems.push(chunk);
+      // What a file is called may hold the words too: only at the beginning of a line are they rg's own.
+      panicked = PANIC.test(tail + said);
+      tail = (tail + said).slice(-PANIC_CHARS);
+      if (panicked) stop();
     },
   });
   // What a stopped or timed-out run had of its current file counts.
   if (!dense) reader.flush();
-  return { end, dense, broken, sawSummary: reader.sawSummary(), stderr, withheld };
+  return { end, dense: dense && !panicked, broken: broken || panicked, sawSummary: reader.sawSummary(), stderr, withheld };
 }
 
 async function concludeRun(
@@ -133,6 +145,7 @@ async function concludeRun(
     end: cancelled ? "cancelled" : timedOut ? "timeout" : more ? "limit" : "complete",
     total,
     exact: run.sawSummary && collector.exact(),
+    withheld: run.withheld,
     ...problems.result(),
     ...early,
   };
@@ -145,7 +158,6 @@ function reasonOf(stderr: string): string {
 }
 
 function rgArguments(request: SearchRequest, sorted: boolean): string[] {
-    withheld: run.withheld,
   const name = request.base.slice(request.base.lastIndexOf("/") + 1);
   const types = (request.nameGlobs ?? []).flatMap((glob) => ["--type-add", `thndrs:${glob}`]);
   return [
