@@ -107,7 +107,13 @@ async function searchFile(
       return undefined;
     };
     while (!signal.aborted) {
-      const bytes = readSync(descriptor, buffer, 0, CHUNK_BYTES, null);
+      const bytes = readSync(
+        descriptor,
+        buffer,
+        0,
+        request.baseIsFile ? CHUNK_BYTES : Math.min(CHUNK_BYTES, search.wanted),
+        null,
+      );
       const more = bytes > 0 ? await work(search.push(buffer.subarray(0, bytes))) : false;
       if (more !== true) break;
     }
