@@ -141,6 +141,19 @@ function groups(calls: readonly ToolCall[], toolbox: Toolbox): ToolCall[][] {
   return grouped;
 }
 
+/** Reads that run at one time: more would not be faster, and each needs memory. */
+const MOST_TOGETHER = 4;
+
+async function together(calls: readonly ToolCall[], run: (call: ToolCall) => Promise<ToolResult>): Promise<ToolResult[]> {
+  const results: ToolResult[] = [];
+  const waiting = calls.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, call] of waiting) results[index] = await run(call);
+  };
+  await Promise.all(Array.from({ length: Math.min(MOST_TOGETHER, calls.length) }, work));
+  return results;
+}
+
 /**
  * Runs a batch. Every call gets exactly one result, in the model's order, also after a cancel (status `cancelled`).
  * Text of instruction files met on the way is appended after the cap and is not part of the event.
@@ -153,7 +166,7 @@ export async function runCalls(
 ): Promise<readonly FinishedCall[]> {
   const finished: FinishedCall[] = [];
   for (const group of groups(calls, context.toolbox)) {
-    const results = await Promise.all(group.map((call) => runOne(call, context, call.id === cutCall)));
+    const results = await together(group, (call) => runOne(call, context, call.id === cutCall));
     const batch = results.flatMap((result) => result.touched);
     for (const [index, call] of group.entries()) {
       const result = results[index];
