@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { startModel, type TestModel } from "../support/model.ts";
+import { runningWith } from "../support/processes.ts";
 import { runThndrs } from "../support/run.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -102,4 +103,22 @@ test("a search from above printed .env, key files and .git/config", async () => 
   expect(all).toStartWith("a.txt:1:s3cret\n[2 files that may hold secrets match too and are not shown");
   expect(git).toContain("[1 file that may hold secrets matches too and is not shown");
   expect(exact).toStartWith(".env:1:");
+});
+
+test.skipIf(process.platform !== "linux")("a time-out claimed to have ended an orphan that still ran", async () => {
+  const orphan = (nap: number, to: string) => `(env -i setsid sleep ${nap} ${to} &)`;
+  const script = (nap: number, to = "") => ["sh", "-c", `${orphan(nap, to)}; sleep 560`];
+  const held = 70_000_000 + process.pid;
+  const look = `for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f; echo; done 2>/dev/null | grep -c "^sleep ${held}"`;
+  const shell = (argv: string[]) => call("run_shell", { argv, timeout_ms: 500 });
+  const calls = [shell(script(held)), shell(["sh", "-c", look]), shell(script(held + 1, "</dev/null >/dev/null 2>&1"))];
+  await using dir = await tempDir();
+  await using model = await startModel([{ calls }, { text: "done" }]);
+  expect((await runThndrs({ args: ["-p", "x"], cwd: dir.path, env: model.env })).leftovers).toEqual([]);
+  const [timedOut, looked, hidden] = results(model);
+  expect(timedOut).toContain("the command and everything it started were ended");
+  expect(looked).toMatch(/^exit 1 .*\nstdout:\n0$/);
+  expect(hidden).toContain("the command and what could be found of what it started were ended");
+  expect(hidden).toContain("note: 1 process that gave up session and environment may be of this command and still run");
+  expect(runningWith(`sleep ${held + 1}`)).toEqual([]);
 });
