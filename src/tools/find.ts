@@ -1,8 +1,9 @@
 /** find_files and list_searchable_files: paths of files, by name (S01, S10–S12, S15). Refuses: contents, directories. */
 import { lstatSync, realpathSync, statSync } from "node:fs";
-import { relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
+import { isInPlace } from "../base/held-directory.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
 import { pathText } from "../base/path-quote.ts";
 import { isSecretPath } from "../base/secret-files.ts";
@@ -10,7 +11,7 @@ import { groupDigits } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
-import { type ListEngine, type ListOutcome, type ListRequest, listFiles } from "./listing.ts";
+import { type ListEngine, type ListOutcome, type ListRequest, listFiles, MOVED } from "./listing.ts";
 import { belowRoot, isGlob, type PathFilter, type PathFilterInput, pathFilter } from "./path-filter.ts";
 import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
@@ -102,7 +103,7 @@ async function list(
   const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;
   const secrets = withheld === 0 ? [] : [sayWithheld(withheld)];
   const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
-  return { ...report(outcome, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
+  return { ...report(outcome, request, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
 }
 
 /** What the policy closes is left out; behind a followed link also by where it really is. */
@@ -122,10 +123,30 @@ function realBelow(root: string, path: string): string {
   }
 }
 
-function report(outcome: ListOutcome, found: FirstPaths, limit: number, more: readonly string[]): ToolResult {
-  const paths = found.paths();
+/** Engines go by paths: a directory that became a link while they ran may have led them out of the workspace. */
+function inPlace(paths: readonly string[], request: ListRequest): readonly string[] {
+  // The walk that follows links proves where each leads.
+  if (request.followSymlinks === true) return paths;
+  const proved = new Map<string, boolean>();
+  return paths.filter((path) => {
+    const directory = dirname(path);
+    const known = proved.get(directory) ?? isInPlace(join(request.root, directory));
+    proved.set(directory, known);
+    return known;
+  });
+}
+
+function report(
+  outcome: ListOutcome,
+  request: ListRequest,
+  found: FirstPaths,
+  limit: number,
+  more: readonly string[],
+): ToolResult {
+  const paths = inPlace(found.paths(), request);
+  const moved = found.paths().length - paths.length;
   const { text, kept } = joinBounded(paths.map(pathText));
-  const total = found.total();
+  const total = found.total() - moved;
   const overLimit = total > paths.length;
   const raise = limit < MAX_RESULTS_CEILING ? "raise limit (at most 1000) or " : "";
   const notes = [
@@ -136,6 +157,7 @@ function report(outcome: ListOutcome, found: FirstPaths, limit: number, more: re
       : []),
     ...sayStop(outcome.end, total > 0),
     ...sayProblems(outcome, "listed"),
+    ...(moved === 0 ? [] : [`[${groupDigits(moved)} left out: ${MOVED}]`]),
   ];
   const truncated = overLimit || kept < paths.length || outcome.end === "timeout" || outcome.endedEarly !== undefined;
   const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && total === 0 ? "failed" : "ok";

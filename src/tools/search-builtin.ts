@@ -3,13 +3,16 @@
  * order, so it ends at the limit. Follows rg in what a line is, in skipping binary files and in decoding by byte order mark.
  * Refuses: wording of results.
  */
+
 import { closeSync, constants, openSync, readSync } from "node:fs";
+import { join } from "node:path";
 import { createBreather } from "../base/breather.ts";
 import { errnoOf } from "../base/file-problem.ts";
+import { isOpenAt } from "../base/held-directory.ts";
 import { walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { LineSearch } from "./line-search.ts";
-import { baseIsIgnored, createProblemCounter } from "./listing.ts";
+import { baseIsIgnored, createProblemCounter, MOVED } from "./listing.ts";
 import { createMatchCollector, type FileMatches, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { type CompiledPattern, compilePattern } from "./pattern.ts";
 
@@ -89,6 +92,7 @@ async function searchFile(
     return `${path}: ${errnoOf(error) || "cannot be read"}`;
   }
   try {
+    if (!isOpenAt(descriptor, join(request.root, path))) return `${path}: ${MOVED}`;
     const search = new LineSearch({
       matcher: compiled.matcher,
       holds: compiled.holds,

@@ -3,14 +3,16 @@
  * cores; when there are too many to hold, a second, sorted run ends at the limit, so the result is the same either way.
  * Refuses: wording of results, the engine without rg.
  */
+import { join } from "node:path";
 import { msUntil } from "../base/clock.ts";
 import { engineEnvironment } from "../base/engines.ts";
+import { isInPlace } from "../base/held-directory.ts";
 import { parentOf } from "../base/ignore-rules.ts";
-import { type ProcessOutcome, runProcess } from "../base/process.ts";
+import type { ProcessOutcome } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
-import { baseIsIgnored, createProblemCounter, ignoreFlags, sayEarlyEnd } from "./listing.ts";
+import { baseIsIgnored, createProblemCounter, ignoreFlags, MOVED, runInside, sayEarlyEnd } from "./listing.ts";
 import { createMatchCollector, type MatchCollector, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { readFarLines } from "./rg-far-lines.ts";
 import { createFileReader, type RgFile } from "./rg-files.ts";
@@ -28,7 +30,8 @@ const PANIC = /^thread '[^\n']*' (?:\(\d+\) )?panicked at /m;
 const PANIC_CHARS = 200;
 
 type Run = {
-  readonly end: ProcessOutcome;
+  /** Undefined when the directory is not where it was. */
+  readonly end: ProcessOutcome | undefined;
   readonly dense: boolean;
   /** It printed what a sound ripgrep never prints, and was stopped. */
   readonly broken: boolean;
@@ -91,9 +94,8 @@ async function runRg(
     dense = !broken && !sorted && (isHeavy || matches > DENSE_MATCHES);
     return broken || dense || (sorted && matches > request.limit);
   };
-  const end = await runProcess({
+  const end = await runInside(join(request.root, directory), {
     argv: [rg, ...rgArguments(request, sorted)],
-    cwd: directory === "" ? request.root : `${request.root}/${directory}`,
     env: engineEnvironment(),
     timeoutMs,
     signal: request.signal,
@@ -126,6 +128,7 @@ async function concludeRun(
   problems: ReturnType<typeof createProblemCounter>,
 ): Promise<SearchOutcome | undefined> {
   const { end } = run;
+  if (end === undefined) return undefined;
   if (!end.started && end.failure.kind !== "cancelled") {
     return end.failure.kind === "bad_argv" ? { ok: false, message: "the pattern contains a NUL character" } : undefined;
   }
@@ -135,7 +138,13 @@ async function concludeRun(
   if (!cancelled && !timedOut && end.started && !end.stopped && !run.sawSummary && total === 0) {
     return end.exitCode === 2 ? { ok: false, message: reasonOf(run.stderr) } : undefined;
   }
-  const files = await readFarLines(request.root, collector.result());
+  const found = collector.result().filter((file) => {
+    // rg goes by paths: a directory that became a link while it ran may have led it out of the workspace.
+    const inPlace = isInPlace(join(request.root, file.path));
+    if (!inPlace) problems.add(`${file.path}: ${MOVED}`);
+    return inPlace;
+  });
+  const files = await readFarLines(request.root, found);
   const more = total > request.limit;
   const early = end.started && !end.stopped && !cancelled && !timedOut && !run.sawSummary ? sayEarlyEnd("rg", end) : {};
   return {
