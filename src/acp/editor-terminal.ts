@@ -76,7 +76,7 @@ async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext)
     const shown = await terminal.output();
     const truncated = shown?.truncated ?? false;
     stdout.push(Buffer.from(shown?.output ?? ""));
-    const end = { ...ended, started: true as const, stopped: false, heldPipe: false, survivors: 0, elapsedMs };
+    const end = { ...ended, started: true as const, stopped: false, heldPipe: false, survivors: 0, strays: 0, elapsedMs };
     const notes = ["stdout and stderr are one stream: it ran in the editor's terminal."];
     if (!shown) notes.push("the editor did not hand over the output.");
     if (truncated) notes.push("the terminal kept only the end of the output.");

@@ -2,6 +2,7 @@
  * Runs the tool calls of one message (tools.md, For all): reads together, everything else alone and in the model's order.
  * The last cap and the redaction sit here, so no tool can forget them. Refuses: knowing any tool.
  */
+import { wellFormed } from "../base/json.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import { failed } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
@@ -20,13 +21,15 @@ export type CallsContext = {
   readonly signal: AbortSignal;
   readonly emit: Emit;
   /** Everything of ToolContext that does not change from call to call. */
-  readonly tool: Omit<ToolContext, "callId" | "signal">;
+  readonly tool: Omit<ToolContext, "callId" | "signal" | "hides">;
   readonly permit: (
     name: string,
     input: Readonly<Record<string, unknown>>,
     entry: ToolEntry,
     signal: AbortSignal,
   ) => Permit | Promise<Permit>;
+  /** Files that a tool which looks through directories leaves out (security.md 5). */
+  readonly hides?: (name: string) => ((path: string) => boolean) | undefined;
   /** Notes that a tool was called which the policy leaves out; the reason, for the model. */
   readonly withhold: (name: string) => string;
   readonly redact: (text: string) => string;
@@ -72,9 +75,13 @@ async function execute(
   const tool = await entry.load();
   const checked = checkArguments(call.name, tool.input, input);
   if (!checked.ok) return failed(checked.message);
-  return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal });
+  const hides = context.hides?.(call.name);
+  return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal, ...(hides && { hides }) });
 }
 
+const HALF =
+  "The arguments hold half a surrogate pair (like \\ud83d alone), which is not a character. The call was not run; send it again with " +
+  "whole characters.";
 const CUT = "This call was cut at the output limit and was not run. Send it again, in smaller pieces.";
 
 async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Promise<ToolResult> {
@@ -82,12 +89,14 @@ async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Prom
   const entry = context.toolbox.find(call.name);
   const parsed = parseArguments(call.arguments);
   const input = parsed.ok ? parsed.value : {};
+  // Mended, the call would be about another text than the model meant (P20 mends what is sent and stored).
+  const mended = wellFormed(input) as typeof input;
   emit({
     type: "tool_started",
     turnId,
     callId: call.id,
     name: call.name,
-    arguments: parsed.ok ? context.redactArguments(input) : { _unparsed: context.redact(call.arguments.slice(0, 2000)) },
+    arguments: parsed.ok ? context.redactArguments(mended) : { _unparsed: context.redact(call.arguments.slice(0, 2000)) },
     ...(entry?.mcp && { mcp: entry.mcp }),
   });
   const started = context.now();
@@ -98,6 +107,8 @@ async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Prom
     result = failed(CUT);
   } else if (!parsed.ok) {
     result = failed(parsed.message);
+  } else if (mended !== input) {
+    result = failed(HALF);
   } else {
     result = await execute(call, entry, input, context);
   }
@@ -130,6 +141,19 @@ function groups(calls: readonly ToolCall[], toolbox: Toolbox): ToolCall[][] {
   return grouped;
 }
 
+/** Reads that run at one time: more would not be faster, and each needs memory. */
+const MOST_TOGETHER = 4;
+
+async function together(calls: readonly ToolCall[], run: (call: ToolCall) => Promise<ToolResult>): Promise<ToolResult[]> {
+  const results: ToolResult[] = [];
+  const waiting = calls.entries();
+  const work = async (): Promise<void> => {
+    for (const [index, call] of waiting) results[index] = await run(call);
+  };
+  await Promise.all(Array.from({ length: Math.min(MOST_TOGETHER, calls.length) }, work));
+  return results;
+}
+
 /**
  * Runs a batch. Every call gets exactly one result, in the model's order, also after a cancel (status `cancelled`).
  * Text of instruction files met on the way is appended after the cap and is not part of the event.
@@ -142,7 +166,7 @@ export async function runCalls(
 ): Promise<readonly FinishedCall[]> {
   const finished: FinishedCall[] = [];
   for (const group of groups(calls, context.toolbox)) {
-    const results = await Promise.all(group.map((call) => runOne(call, context, call.id === cutCall)));
+    const results = await together(group, (call) => runOne(call, context, call.id === cutCall));
     const batch = results.flatMap((result) => result.touched);
     for (const [index, call] of group.entries()) {
       const result = results[index];

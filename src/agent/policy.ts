@@ -3,6 +3,7 @@
  */
 import { UserError } from "../base/user-error.ts";
 import type { Authority } from "../types/settings.ts";
+import { aliasesOf, commandPattern, type PlacesOf, type Subject, spellings, subjectsOf } from "./call-subjects.ts";
 import type { ToolEntry } from "./toolbox.ts";
 
 /** `name`, `name*`, or `name(argument*)`; `*` is any text, `?` one character. */
@@ -13,6 +14,8 @@ export type ToolPolicy = {
   offers(entry: ToolEntry): boolean;
   /** Why this call may not run; undefined when it may. */
   refuses(name: string, input: Readonly<Record<string, unknown>>): string | undefined;
+  /** Which files (relative to the workspace) a search with this tool passes over, though it may look where they are. */
+  hides(name: string): ((path: string) => boolean) | undefined;
 };
 
 /** @throws UserError for a pattern that is not `NAME` or `NAME(TEXT)`. */
@@ -46,53 +49,7 @@ export function wildcard(pattern: string, text: string): boolean {
   return at === pattern.length;
 }
 
-/**
- * Where a path as a model wrote it leads, relative to the workspace with `/` separators: as its words say, and through links
- * where that is another place. Patterns are about places, not about spellings.
- */
-export type PlacesOf = (path: string) => readonly string[];
-
-/** What a pattern's argument is compared with: one entry a thing the call is about, each with its spellings by place. */
-type Subject = readonly (readonly string[])[];
-
-function subjects(input: Readonly<Record<string, unknown>>, places: PlacesOf): Subject[] {
-  const { argv, path, patches, url, pattern, query } = input;
-  const found: Subject[] = [];
-  const add = (value: unknown): void => {
-    if (typeof value === "string") found.push(places(value).map((place) => [place, `./${place}`, `${place}/`]));
-  };
-  if (Array.isArray(argv)) found.push([[argv.map(String).join(" ")]]);
-  if (Array.isArray(patches)) {
-    for (const patch of patches) add(typeof patch === "object" && patch !== null && "path" in patch ? patch.path : "");
-  }
-  add(path);
-  if (found.length > 0) return found;
-  const text = [url, query, pattern].find((value) => typeof value === "string");
-  return [[[typeof text === "string" ? text : JSON.stringify(input)]]];
-}
-
-type Call = {
-  readonly name: string;
-  readonly subjects: readonly Subject[];
-  /** Other words for the same command, for patterns that forbid: `/bin/rm x` is `rm x` too. */
-  readonly aliases: readonly string[];
-};
-
-function aliasesOf({ argv }: Readonly<Record<string, unknown>>): string[] {
-  if (!Array.isArray(argv)) return [];
-  const [program = "", ...rest] = argv.map(String);
-  return program.includes("/") ? [[program.slice(program.lastIndexOf("/") + 1), ...rest].join(" ")] : [];
-}
-
-const MOST_STRINGS = 10_000;
-
-/** What a server's tool is given may stand anywhere in its input. */
-function stringsIn(value: unknown, found: string[] = []): string[] {
-  if (found.length >= MOST_STRINGS) return found;
-  if (typeof value === "string") found.push(value);
-  else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) stringsIn(inner, found);
-  return found;
-}
+type Call = { readonly name: string; readonly subjects: readonly Subject[]; readonly aliases: readonly string[] };
 
 /** A pattern that forbids matches what it meets anywhere; one that allows must cover everything, at every place it leads to. */
 function forbids(pattern: ToolPattern, call: Call): boolean {
@@ -104,8 +61,34 @@ function forbids(pattern: ToolPattern, call: Call): boolean {
 function allows(pattern: ToolPattern, call: Call): boolean {
   const { argument } = pattern;
   if (!wildcard(pattern.name, call.name)) return false;
-  if (argument === undefined) return true;
-  return call.subjects.every((subject) => subject.every((spellings) => spellings.some((text) => wildcard(argument, text))));
+  if (argument === undefined || ANYTHING.test(argument)) return true;
+  const wanted = call.name === "run_shell" ? commandPattern(argument) : argument;
+  return call.subjects.every((subject) => subject.every((texts) => texts.some((text) => wildcard(wanted, text))));
+}
+
+const ANYTHING = /^\*+$/;
+
+/** A place and the directories it lies in, the root included. */
+function upwards(place: string): string[] {
+  const above = [...place.matchAll(/\//g)].map((slash) => place.slice(0, slash.index));
+  return [place, ...above, "."];
+}
+
+/** Whether a file that a search meets is one that patterns with an argument close to this tool. */
+function hidesFiles(name: string, allowed: readonly ToolPattern[], denied: readonly ToolPattern[]) {
+  const meets = (patterns: readonly ToolPattern[]) => patterns.filter((pattern) => wildcard(pattern.name, name));
+  const open = meets(allowed);
+  const closed = meets(denied);
+  const narrowed = open.length > 0 && open.every(({ argument }) => argument !== undefined);
+  if (!narrowed && closed.length === 0) return undefined;
+  const match = (patterns: readonly ToolPattern[], places: readonly string[]): boolean =>
+    places.some((place) =>
+      spellings(place).some((text) => patterns.some(({ argument }) => argument !== undefined && wildcard(argument, text))),
+    );
+  return (path: string): boolean => {
+    const places = upwards(path);
+    return match(closed, places.slice(0, -1)) || (narrowed && !match(open, places));
+  };
 }
 
 /** Builds the policy of a run. Deny wins over allow; `read-only` leaves reading tools only. */
@@ -126,12 +109,12 @@ export function createPolicy(
     },
     refuses(name, input) {
       if (denied.length === 0 && allowed.length === 0) return undefined;
-      const aliases = name.startsWith("mcp__") ? stringsIn(input) : aliasesOf(input);
-      const call = { name, subjects: subjects(input, places), aliases };
+      const call = { name, subjects: subjectsOf(name, input, places), aliases: aliasesOf(name, input) };
       const against = denied.find((pattern) => forbids(pattern, call));
       if (against) return `Not allowed here: this call matches --deny-tool ${against.source}.`;
       if (allowed.length === 0 || allowed.some((pattern) => allows(pattern, call))) return undefined;
       return `Not allowed here: only these calls are: ${allowed.map((pattern) => pattern.source).join(", ")}.`;
     },
+    hides: (name) => hidesFiles(name, allowed, denied),
   };
 }

@@ -23,7 +23,7 @@ import { type Controls, createControls } from "./controls.ts";
 import { Conversation } from "./conversation.ts";
 import { openEngine } from "./engine.ts";
 import { createExternalAgents } from "./external-agent.ts";
-import { hideCommands } from "./hidden-commands.ts";
+import { hideEffects } from "./hidden-effects.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
 import { createLimits } from "./limits.ts";
 import { type OutsideTools, openOutside } from "./mcp.ts";
@@ -157,7 +157,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   // This conversation's own: where there are several, closing one ends nothing of the others.
   const processes = options.processes.section();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
-  const emit = hideCommands(bus.emit, hide);
+  const emit = hideEffects(bus.emit, hide);
   const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models);
   bus.taps.push(session.record, createWarmUp());
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
@@ -241,6 +241,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
       toolbox,
       tool: { workspace, env, settings, background },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
+      hides: policy.hides,
       withhold: gate.withhold,
       redact: hide,
       redactArguments,

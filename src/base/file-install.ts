@@ -5,6 +5,7 @@
  */
 import { accessSync, constants, linkSync, renameSync, unlinkSync } from "node:fs";
 import { type FileHandle, open } from "./async-fs.ts";
+import { copyExtras } from "./file-extras.ts";
 import { errnoOf, FileProblem } from "./file-problem.ts";
 import { demandRegular, type FileVersion, type ReadFile, sameVersion, versionOf } from "./file-read.ts";
 import { noteTemp, sweepDirectory, tempName } from "./file-temps.ts";
@@ -84,7 +85,7 @@ async function throughTemp(
   options: InstallOptions,
   finish: {
     /** Sets owner and mode of the written file. */
-    readonly dress?: (handle: FileHandle) => Promise<void>;
+    readonly dress?: (handle: FileHandle, temp: string) => Promise<void>;
     /** Last look at the target; may take its time. */
     readonly check?: () => Promise<void>;
     readonly commit: (temp: string) => Promise<void> | void;
@@ -102,7 +103,7 @@ async function throughTemp(
       step("made");
       await writeContent(handle, content);
       step("written");
-      await finish.dress?.(handle);
+      await finish.dress?.(handle, temp);
       await handle.sync();
       step("synced");
     } finally {
@@ -124,8 +125,14 @@ async function throughTemp(
   }
 }
 
-/** Owner and group where we may, then the mode (in this order: changing the owner clears the set-id bits). */
-async function copyAttributes(handle: FileHandle, version: FileVersion): Promise<void> {
+const LIST_LOST =
+  "its access control list cannot be kept, and without it others might read or write it; nothing was written. Change it through run_shell";
+
+/**
+ * Owner and group where we may, access control list, then the mode (in this order: changing the owner clears the set-id bits, and
+ * until the mode is set nobody else may do anything).
+ */
+async function copyAttributes(target: Target, handle: FileHandle, temp: string, version: FileVersion): Promise<void> {
   const chown = (uid: number, gid: number) =>
     handle.chown(uid, gid).then(
       () => true,
@@ -139,6 +146,8 @@ async function copyAttributes(handle: FileHandle, version: FileVersion): Promise
     if (own.uid !== version.uid) mode &= ~0o4000;
     if (own.gid !== version.gid && !(await chown(own.uid, version.gid))) mode &= ~0o2000;
   }
+  const { directory, name } = target;
+  if (!(await copyExtras(directory.at(name), directory.at(temp)))) throw new FileProblem("denied", LIST_LOST);
   await handle.chmod(mode);
 }
 
@@ -181,7 +190,7 @@ export async function replaceThroughTemp(
   demandWritable(target, original.version);
   // Nobody may read the new bytes through a wider mode than the file has, not even for a moment.
   await throughTemp(target, data, 0o600, options, {
-    dress: (handle) => copyAttributes(handle, original.version),
+    dress: (handle, temp) => copyAttributes(target, handle, temp, original.version),
     check: () => demandSameBytes(target, original),
     commit: (temp) => {
       // No await between this look and the rename: within one process no other call can come between.

@@ -3,7 +3,7 @@
  * SafePath, each operation relative to a directory that is held and proved. Refuses: text, matching, decisions about content.
  *
  * Interrupted writers: see file-temps.ts. What a killed process leaves is removed when the workspace is opened next.
- * Not kept by a replacement: other hard links (they keep the old bytes), extended attributes and access control lists.
+ * Not kept by a replacement: other hard links (they keep the old bytes); other than on Linux extended attributes and access lists.
  */
 import { accessSync, constants, lstatSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";

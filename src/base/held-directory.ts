@@ -56,6 +56,29 @@ function whereIs(fd: number): string | undefined {
   }
 }
 
+/**
+ * Whether an open file or directory is where its real `path` says: no directory on the way was replaced by a link while it was opened.
+ * Without `/proc` the path is looked at again, which is the best there is.
+ */
+export function isOpenAt(fd: number, path: string): boolean {
+  return isHere(whereIs(fd), path, fd);
+}
+
+function isHere(where: string | undefined, path: string, fd: number): boolean {
+  return where === undefined ? stillAt(path, fd) : where === path;
+}
+
+/**
+ * Whether a path that somebody else reported still is a real one. A name that is no UTF-8 cannot be asked for: it is believed.
+ */
+export function isInPlace(path: string): boolean {
+  try {
+    return realpathSync.native(path) === path;
+  } catch (error) {
+    return errnoOf(error) === "ENOENT" && path.includes("\ufffd");
+  }
+}
+
 /** The best there is without `/proc`: the path still is real, and is still the directory that was opened. */
 function stillAt(path: string, fd: number): boolean {
   try {
@@ -93,7 +116,7 @@ function hold(fd: number, path: string, named: boolean): HeldDirectory {
 export function holdDirectory(path: string): HeldDirectory {
   const fd = openDirectory(path);
   const where = whereIs(fd);
-  if (where === undefined ? stillAt(path, fd) : where === path) return hold(fd, path, where !== undefined);
+  if (isHere(where, path, fd)) return hold(fd, path, where !== undefined);
   closeSync(fd);
   throw new FileProblem("escaped", MOVED);
 }

@@ -1,10 +1,11 @@
 /**
  * Finds and ends all descendants of a command, also those that left its process group or session (H03). On Linux by
  * session, group, ancestry and a marker in the environment; elsewhere by process group only. A process that cleared its
- * environment, opened a session of its own and whose parents are gone hangs below us where orphans are adopted: the whole
- * run's tree holds it, one command's does not. Refuses: starting anything.
+ * environment, opened a session of its own and whose parents are gone hangs below us where orphans are adopted: one command's tree
+ * holds it while it holds the command's output, the whole run's tree always. Refuses: starting anything.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { MARKER_VARIABLE } from "./child-env.ts";
 import type { Clock } from "./clock.ts";
 import { type ProcessStat, processStat } from "./process-stat.ts";
 import { readSmallFile } from "./small-file.ts";
@@ -24,6 +25,8 @@ export type Tree = {
   readonly marker: string;
   /** Whether orphans that this process adopted belong to it. */
   readonly adopted?: boolean;
+  /** Numbers of the pipes that it was given for its output: an orphan that holds one is of this tree, whatever else it let go of. */
+  readonly pipes?: readonly number[];
 };
 
 type Member = { readonly pid: number; readonly group: number; readonly stopped: boolean };
@@ -64,8 +67,10 @@ function scan(tree: Tree): Scan {
     if (row.pid === self) continue;
     const adopted = tree.adopted === true && row.parent === self;
     const related = adopted || roots.has(row.pid) || roots.has(row.session) || roots.has(row.group);
-    const marked = !related && tree.marker !== "" && row.started >= born && hasMarker(row, tree.marker, boot);
-    if (related || marked === true) found.add(row.pid);
+    const holds =
+      !related && tree.pipes !== undefined && forebears.has(row.parent) && row.started >= born && holdsPipe(row, tree.pipes);
+    const marked = !related && !holds && tree.marker !== "" && row.started >= born && hasMarker(row, tree.marker, boot);
+    if (related || holds || marked === true) found.add(row.pid);
     // A member without living parents in the tree hangs below us or whoever adopts orphans.
     undecided ||= marked === "undecided" && forebears.has(row.parent);
   }
@@ -76,6 +81,37 @@ function scan(tree: Tree): Scan {
 /** Adopted orphans that are over and wait for their parent, us, to take notice; `own` are children somebody else waits for. */
 export function deadOrphans(own: ReadonlySet<number>): readonly number[] {
   return readRows().flatMap((row) => (row.zombie && row.parent === process.pid && !own.has(row.pid) ? [row.pid] : []));
+}
+
+/** Whether a process has one of these pipes open. Those of another user do not say. */
+function holdsPipe(row: ProcessStat, pipes: readonly number[]): boolean {
+  if (row.zombie || pipes.length === 0) return false;
+  const names = new Set(pipes.map((pipe) => `pipe:[${pipe}]`));
+  try {
+    const directory = `/proc/${row.pid}/fd`;
+    return readdirSync(directory).some((fd) => names.has(linkOf(`${directory}/${fd}`)));
+  } catch {
+    return false;
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    // Closed meanwhile.
+    return "";
+  }
+}
+
+/**
+ * How many adopted orphans that began at `since` (clock ticks from boot) or later belong to nobody that can be told: without a name
+ * of ours in their environment, in a session of their own.
+ */
+export function countStrays(since: number): number {
+  const session = processStat(process.pid)?.session;
+  const strays = readRows().filter((row) => row.parent === process.pid && row.started >= since && row.session !== session);
+  return strays.filter((row) => !row.zombie && hasMarker(row, `${MARKER_VARIABLE}=`, 0) !== true).length;
 }
 
 function forebearsOf(self: number, rows: readonly ProcessStat[]): ReadonlySet<number> {

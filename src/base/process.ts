@@ -3,14 +3,15 @@
  * time-out, and an end for the whole tree. Refuses: choosing an environment (base/child-env.ts), interpreting output.
  */
 
-import { closeSync } from "node:fs";
+import { closeSync, fstatSync } from "node:fs";
 import { createBreather } from "./breather.ts";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
 import { once } from "./once.ts";
 import { createOrphanage } from "./orphans.ts";
 import { type Kernel, loadKernel, type OpenPipe, type Pipe } from "./pipe.ts";
-import { endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
+import { processStat } from "./process-stat.ts";
+import { countStrays, endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { randomHex } from "./random.ts";
 import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-failure.ts";
 import { createEnder } from "./tree-ender.ts";
@@ -67,6 +68,8 @@ export type ProcessEnd = {
   readonly heldPipe: boolean;
   /** Members of the tree that not even KILL could end (uninterruptible, or another user's). */
   readonly survivors: number;
+  /** After a time-out or a cancel: processes that appeared since the start and may be the command's, but can not be told to be. */
+  readonly strays: number;
   /** Until the child was gone; waiting for its output is not part of it. Never negative. */
   readonly elapsedMs: number;
 };
@@ -159,7 +162,8 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
       const spawned = spawn(request, marker, openPipe);
       if (!spawned.ok) return spawned;
       const root: Root = { pid: spawned.child.pid, exited: false };
-      const running = supervise(spawned, request, { roots: [root], marker }, clock);
+      const pipes = [spawned.stdout.pipe, spawned.stderr.pipe].filter((pipe) => pipe !== undefined);
+      const running = supervise(spawned, request, { roots: [root], marker, pipes }, clock);
       const entry: Entry = { root, process: running };
       entries.add(entry);
       // A group that is still there holds descendants; others are found by the marker.
@@ -204,7 +208,12 @@ export async function runProcess(
 }
 
 type Child = ReturnType<typeof launch>;
-type Source = { readonly stream: ReadableStream<Uint8Array>; readonly close: () => void };
+type Source = {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly close: () => void;
+  /** The pipe's number, where it is one of ours. */
+  readonly pipe?: number;
+};
 type Spawned = { readonly ok: true; readonly child: Child; readonly stdout: Source; readonly stderr: Source };
 
 function launch(
@@ -251,7 +260,10 @@ function spawn(
 }
 
 function sourceOf(pipe: Pipe | undefined, own: ReadableStream<Uint8Array> | number | undefined): Source {
-  if (pipe) return { stream: Bun.file(pipe.read).stream(), close: () => closeSync(pipe.read) };
+  if (pipe) {
+    const close = (): void => closeSync(pipe.read);
+    return { stream: Bun.file(pipe.read).stream(), close, pipe: fstatSync(pipe.read).ino };
+  }
   return { stream: own instanceof ReadableStream ? own : new Blob([]).stream(), close: () => {} };
 }
 
@@ -259,6 +271,7 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
   const { child } = spawned;
   const began = clock.now();
   const tracked = request.descendants !== "none";
+  const bornAt = tracked ? processStat(child.pid)?.started : undefined;
   const ender = createEnder(tracked ? tree : { ...tree, marker: "" }, clock, request.graceMs);
   const clearTimer = request.timeoutMs === undefined ? () => {} : clock.after(request.timeoutMs, () => void ender.end("timeout"));
   const cancel = (): void => void ender.end("cancel");
@@ -293,6 +306,7 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
       stopped: reason === "stop",
       heldPipe,
       survivors: ender.survivors(),
+      strays: bornAt !== undefined && (reason === "timeout" || reason === "cancel") ? countStrays(bornAt) : 0,
       elapsedMs,
     };
   };

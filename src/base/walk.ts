@@ -4,6 +4,7 @@
  */
 import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { type HeldDirectory, holdDirectory } from "./held-directory.ts";
 import { enterDirectory, type IgnoreLevel, IgnoreTree, isIgnored, type PrivateIgnoreFile, parentOf } from "./ignore-rules.ts";
 
 export type WalkOptions = {
@@ -187,10 +188,15 @@ async function followLink(root: string, name: string, relative: string, link: st
   }
 }
 
-async function readEntries(directory: string): Promise<Dirent[] | undefined> {
+/** Of the directory that was proved to be there, whatever its path means a moment later. */
+async function readEntries(path: string): Promise<Dirent[] | undefined> {
+  let directory: HeldDirectory | undefined;
   try {
-    return await readdir(directory, { withFileTypes: true });
+    directory = holdDirectory(path);
+    return await readdir(directory.at("."), { withFileTypes: true });
   } catch {
     return undefined;
+  } finally {
+    directory?.close();
   }
 }

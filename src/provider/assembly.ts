@@ -5,7 +5,7 @@
 import type { Carry, Usage } from "../types/message.ts";
 import { cleanName, freeId } from "./call-ids.ts";
 import type { ProviderEvent, ProviderFailure, StopReason } from "./provider.ts";
-import { keptArguments, TextJoiner } from "./wire-text.ts";
+import { TextJoiner } from "./wire-text.ts";
 
 export class Assembly {
   readonly #text = new TextJoiner();
@@ -50,13 +50,13 @@ export class Assembly {
     this.#append("text", this.#text.flush());
   }
 
-  /** Emits one complete call and returns its id. */
+  /** Emits one complete call, its arguments as the model wrote them (whoever sends or stores them mends them), and returns its id. */
   call(id: string, name: string, args: string): string {
     this.settle();
     this.#flush();
     this.#ids ??= this.#used();
     const free = freeId(id, this.#ids);
-    this.#pending.push({ type: "tool_call", call: { id: free, name: cleanName(name), arguments: keptArguments(args) } });
+    this.#pending.push({ type: "tool_call", call: { id: free, name: cleanName(name), arguments: args } });
     return free;
   }
 

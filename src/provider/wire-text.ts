@@ -38,16 +38,6 @@ export function argumentsObject(raw: string): string {
   return JSON.stringify(wellFormed(parsed));
 }
 
-/** Arguments as they are kept: the model's own text, only made well-formed (P20) and never absent. */
-export function keptArguments(raw: string): string {
-  const text = raw.toWellFormed();
-  if (!SURROGATE_ESCAPE.test(text)) return text;
-  const parsed = parseJson(text);
-  if (parsed === undefined) return text;
-  const mended = wellFormed(parsed);
-  return mended === parsed ? text : JSON.stringify(mended);
-}
-
 /** Joins streamed pieces so that a surrogate pair split over two of them survives and a half one becomes U+FFFD. */
 export class TextJoiner {
   #held = "";

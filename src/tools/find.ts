@@ -1,16 +1,19 @@
 /** find_files and list_searchable_files: paths of files, by name (S01, S10–S12, S15). Refuses: contents, directories. */
-import { lstatSync, statSync } from "node:fs";
+import { lstatSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
+import { isInPlace } from "../base/held-directory.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
 import { pathText } from "../base/path-quote.ts";
+import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
-import { type ListEngine, type ListOutcome, type ListRequest, listFiles } from "./listing.ts";
-import { belowRoot, isGlob, type PathFilter, pathFilter } from "./path-filter.ts";
-import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { type ListEngine, type ListOutcome, type ListRequest, listFiles, MOVED } from "./listing.ts";
+import { belowRoot, isGlob, type PathFilter, type PathFilterInput, pathFilter } from "./path-filter.ts";
+import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 const findInput = z.strictObject({
@@ -55,13 +58,14 @@ export const listSearchableFiles: Tool<ListInput> = {
   effect: "read",
   input: listInput,
   example: { path: "src", glob: "*.ts" },
-  run: (input, context) => list(input, context, ["fd", "rg", "find"]),
+  run: (input, context) => list(input, context, ["fd", "rg", "find"], isSecretPath),
 };
 
 async function list(
   input: ListInput & Partial<FindInput>,
   context: ToolContext,
   order: readonly ListEngine[],
+  withholds?: (path: string) => boolean,
 ): Promise<ToolResult> {
   const resolved = await context.workspace.resolve(input.path || ".");
   if (!resolved.ok) return failed(resolved.message);
@@ -85,11 +89,51 @@ async function list(
     signal: context.signal,
   };
   const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
-  const accept = pathFilter(filter);
-  const found = createFirstPaths(limit, accept);
+  const accept = acceptOf(filter, request, context.hides);
+  let withheld = 0;
+  const found = createFirstPaths(limit, (path) => {
+    if (!accept(path)) return false;
+    if (withholds?.(path) !== true) return true;
+    withheld += 1;
+    return false;
+  });
   const outcome = await listFiles(detectEngines(context.env.PATH, root), order, request, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
-  return { ...report(outcome, request, found, limit, missed), touched: [{ path: resolved.path, kind: "search" }] };
+  const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
+  const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;
+  const secrets = withheld === 0 ? [] : [sayWithheld(withheld)];
+  const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
+  return { ...report(outcome, request, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
+}
+
+/** What the policy closes is left out; behind a followed link also by where it really is. */
+function acceptOf(filter: PathFilterInput, request: ListRequest, hides: ToolContext["hides"]): PathFilter {
+  const wants = pathFilter(filter);
+  if (hides === undefined) return wants;
+  if (request.followSymlinks !== true) return (path) => wants(path) && !hides(path);
+  return (path) => wants(path) && !hides(path) && !hides(realBelow(request.root, path));
+}
+
+function realBelow(root: string, path: string): string {
+  try {
+    return relative(root, realpathSync(`${root}/${path}`));
+  } catch {
+    // Gone meanwhile.
+    return path;
+  }
+}
+
+/** Engines go by paths: a directory that became a link while they ran may have led them out of the workspace. */
+function inPlace(paths: readonly string[], request: ListRequest): readonly string[] {
+  // The walk that follows links proves where each leads.
+  if (request.followSymlinks === true) return paths;
+  const proved = new Map<string, boolean>();
+  return paths.filter((path) => {
+    const directory = dirname(path);
+    const known = proved.get(directory) ?? isInPlace(join(request.root, directory));
+    proved.set(directory, known);
+    return known;
+  });
 }
 
 function report(
@@ -97,22 +141,23 @@ function report(
   request: ListRequest,
   found: FirstPaths,
   limit: number,
-  missed: string | undefined,
+  more: readonly string[],
 ): ToolResult {
-  const paths = found.paths();
+  const paths = inPlace(found.paths(), request);
+  const moved = found.paths().length - paths.length;
   const { text, kept } = joinBounded(paths.map(pathText));
-  const total = found.total();
+  const total = found.total() - moved;
   const overLimit = total > paths.length;
   const raise = limit < MAX_RESULTS_CEILING ? "raise limit (at most 1000) or " : "";
   const notes = [
-    ...(total === 0 && missed === undefined && outcome.end === "complete" ? [sayNothing(request)] : []),
-    ...(missed === undefined ? [] : [missed]),
+    ...more,
     ...(kept < paths.length ? [`[cut at 64 KiB: ${kept} of ${groupDigits(total)} files; narrow pattern, path or glob]`] : []),
     ...(kept === paths.length && overLimit
       ? [`[first ${paths.length} of ${groupDigits(total)} files shown: limit reached; ${raise}narrow pattern, path or glob]`]
       : []),
     ...sayStop(outcome.end, total > 0),
     ...sayProblems(outcome, "listed"),
+    ...(moved === 0 ? [] : [`[${groupDigits(moved)} left out: ${MOVED}]`]),
   ];
   const truncated = overLimit || kept < paths.length || outcome.end === "timeout" || outcome.endedEarly !== undefined;
   const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && total === 0 ? "failed" : "ok";
@@ -123,6 +168,12 @@ function sayNothing(request: ListRequest): string {
   const where = request.base === "" ? "the workspace" : pathText(request.base);
   const left = [...(request.includeHidden ? [] : ["hidden"]), ...(request.includeIgnored ? [] : ["ignored"])];
   return `No files found in ${where}.${left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`}`;
+}
+
+/** Security.md 3: a search does not look into them either. */
+function sayWithheld(count: number): string {
+  const what = count === 1 ? "1 file that may hold secrets is" : `${groupDigits(count)} files that may hold secrets are`;
+  return `[${what} left out (.git, .env, keys); find_files names ${count === 1 ? "it" : "them"}]`;
 }
 
 function capitalise(text: string): string {
@@ -140,7 +191,7 @@ async function sayLeftOut(
   if (pattern === "" || (isGlob(pattern) && found.total() > 0)) return undefined;
   for (const candidate of request.base === "" ? [pattern] : [`${request.base}/${pattern}`, pattern]) {
     const resolved = await context.workspace.resolve(candidate);
-    if (!resolved.ok || !resolved.exists || resolved.relative === ".") continue;
+    if (!resolved.ok || !resolved.exists || resolved.relative === "." || context.hides?.(resolved.relative)) continue;
     const named = candidate.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
     if (found.paths().includes(named)) return undefined;
     const reason = reasonLeftOut(named, resolved.relative, request, found, accept);

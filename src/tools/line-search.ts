@@ -19,6 +19,7 @@ type LineSearchOptions = {
 
 type Found = { readonly lines: readonly MatchLine[]; readonly matches: number; readonly binary: boolean };
 
+const LF = 10;
 /** A longer line is matched piece by piece. */
 const MAX_LINE_LENGTH = 1_048_576;
 /** Kept of what is let go, to be shown: more than an excerpt. */
@@ -29,6 +30,9 @@ type Overlong = { matched: boolean; dropped: number; readonly head: string; tail
 
 /** Yields whenever others should have their turn; what is not resumed then is left as it is. */
 type Work<T> = Generator<void, T>;
+
+/** What rg reads at a time: a NUL hides all that came in the same read, and nothing of earlier ones. */
+const RG_BUFFER_BYTES = 65_536;
 
 /** One search through one file. */
 export class LineSearch {
@@ -46,12 +50,20 @@ export class LineSearch {
   /** Context lines still owed to the last match. */
   #after = 0;
   #binary = false;
+  /** rg's buffer, and what is in it of a line whose end has not come. */
+  #room = RG_BUFFER_BYTES;
+  #held = 0;
   #done = false;
   /** Set inside an overlong line. */
   #overlong: Overlong | undefined;
 
   constructor(options: LineSearchOptions) {
     this.#options = options;
+  }
+
+  /** How many bytes to push next, to find in a file that turns out to be binary what rg finds. */
+  get wanted(): number {
+    return this.#room - this.#held;
   }
 
   /** True while more is wanted. The chunk may be reused afterwards. */
@@ -64,6 +76,9 @@ export class LineSearch {
       this.#binary = true;
       if (!this.#options.keepBinary) return false;
     }
+    const last = chunk.lastIndexOf(LF);
+    this.#held = last < 0 ? this.#held + chunk.length : chunk.length - 1 - last;
+    while (this.#held >= this.#room) this.#room *= 2;
     yield* this.#takeBlock(this.#rest + this.#decode(decoder, chunk, first));
     if (this.#rest.length > MAX_LINE_LENGTH && !this.#done) yield* this.#shorten();
     return !this.#done;

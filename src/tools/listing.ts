@@ -4,11 +4,12 @@
  * Refuses: patterns and limits (the receiver's business), order (engines finish in any order).
  */
 import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { msUntil } from "../base/clock.ts";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
+import { type HeldDirectory, holdDirectory } from "../base/held-directory.ts";
 import { hasRulesReadOtherwise, IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
-import { type ProcessEnd, runProcess } from "../base/process.ts";
+import { type ProcessEnd, type ProcessOutcome, type ProcessRequest, runProcess } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
 import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
@@ -88,9 +89,8 @@ async function listWith(
   );
   const problems = createProblemCounter();
   let isSound = true;
-  const end = await runProcess({
+  const end = await runInside(join(request.root, request.base), {
     argv: [program, ...argv],
-    cwd: request.base === "" ? request.root : `${request.root}/${request.base}`,
     env: engineEnvironment(),
     timeoutMs,
     signal: request.signal,
@@ -102,6 +102,7 @@ async function listWith(
     descendants: "none",
     graceMs: ENGINE_GRACE_MS,
   });
+  if (end === undefined) return undefined;
   if (!end.started) return end.failure.kind === "cancelled" ? { engine, end: "cancelled", unreadable: 0 } : undefined;
   const reason = end.cancelled ? "cancelled" : end.timedOut ? "timeout" : "complete";
   // rg says 1 when there is no file to list.
@@ -112,6 +113,27 @@ async function listWith(
   const { unreadable, ...first } = problems.result();
   const early = isSound ? (failed && unreadable === 0 ? sayEarlyEnd(engine, end) : {}) : sayNoPath(engine);
   return { engine, end: reason, unreadable, ...first, ...early };
+}
+
+/** What is said of a path that leads elsewhere since it was found. */
+export const MOVED = "moved or replaced by a link meanwhile";
+
+/**
+ * Runs an engine in the directory that is proved to be at its real `path`, whatever the path means a moment later. Undefined when it
+ * is not there any more.
+ */
+export async function runInside(path: string, request: Omit<ProcessRequest, "cwd">): Promise<ProcessOutcome | undefined> {
+  let directory: HeldDirectory;
+  try {
+    directory = holdDirectory(path);
+  } catch {
+    return undefined;
+  }
+  try {
+    return await runProcess({ ...request, cwd: directory.at(".") });
+  } finally {
+    directory.close();
+  }
 }
 
 function keep(path: string, request: ListRequest): boolean {

@@ -42,6 +42,8 @@ export type SearchRequest = {
   readonly includeIgnored: boolean;
   /** Which files count; takes paths relative to the root. */
   readonly accept: (path: string) => boolean;
+  /** Files that are searched only when `base` names them: of those that match, only the number is told. */
+  readonly withholds: (path: string) => boolean;
   /** Name globs an engine may narrow its walk with; `accept` decides. */
   readonly nameGlobs: readonly string[] | undefined;
   /** Matching lines wanted. */
@@ -62,6 +64,8 @@ export type SearchOutcome =
       /** Matching lines seen; `exact` says that there are no more. */
       readonly total: number;
       readonly exact: boolean;
+      /** Matching files that `withholds` left out. */
+      readonly withheld: number;
       readonly unreadable: number;
       readonly firstProblem?: string;
       /** The engine died in the middle: there may be more than it found. */

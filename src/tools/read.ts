@@ -4,7 +4,9 @@ import { z } from "zod";
 import { errnoOf } from "../base/file-problem.ts";
 import { MAX_FILE_BYTES, type OpenFile, openSafe, readUpTo } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
+import { HashStream } from "../base/hash-stream.ts";
 import { pathText, quotePath } from "../base/path-quote.ts";
+import { incompleteUtf8Tail } from "../base/text.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "./bounds.ts";
 import { markedEncoding } from "./byte-order-mark.ts";
 import { LineWindow } from "./line-window.ts";
@@ -14,6 +16,8 @@ import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from 
 /** Beginning of a file in which a NUL makes it binary, as for git. */
 const SNIFF_BYTES = 8192;
 const CHUNK_BYTES = 1_048_576;
+/** The longest character of UTF-8. */
+const CHARACTER_BYTES = 4;
 /** Kept free for the header and the notices, which name the path up to three times. */
 const NOTICE_BYTES = 4096;
 
@@ -37,11 +41,10 @@ type Scan = {
   readonly cancelled: boolean;
 };
 
-/** Reads to the end for the line count; a file within the limit is read at once and hashed. */
+/** Reads to the end for the line count; a file within the limit is hashed. A small one is read at once, any other in pieces. */
 async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Promise<Scan> {
   const { handle, version } = file;
-  const huge = version.size > MAX_FILE_BYTES;
-  const head = await readUpTo(handle, huge ? CHUNK_BYTES : MAX_FILE_BYTES + 1, version.size);
+  const head = await readUpTo(handle, CHUNK_BYTES, version.size);
   const found = {
     window,
     binary: head.subarray(0, SNIFF_BYTES).includes(0),
@@ -49,21 +52,51 @@ async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Pr
     lossy: false,
   };
   if (found.binary) return { ...found, size: version.size, cancelled: false };
-  window.feed(head);
-  if (!huge && head.length <= MAX_FILE_BYTES) {
+  if (head.length === version.size || head.length < CHUNK_BYTES) {
+    window.feed(head);
     window.finish();
     return { ...found, size: head.length, hash: contentHash(head), lossy: !isUtf8(head), cancelled: false };
   }
-  let size = head.length;
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  while (!signal.aborted) {
-    const bytesRead = await handle.read(buffer, 0, CHUNK_BYTES, size);
+  const rest = await scanPieces(file, head, window, signal);
+  return { ...found, ...rest };
+}
+
+/** Goes on after `head` in a buffer of its size. A file that passes the limit meanwhile has no hash. */
+async function scanPieces(
+  { handle, version }: OpenFile,
+  head: Buffer,
+  window: LineWindow,
+  signal: AbortSignal,
+): Promise<Pick<Scan, "size" | "hash" | "lossy" | "cancelled">> {
+  const huge = version.size > MAX_FILE_BYTES;
+  const hash = new HashStream();
+  // Before each piece, bytes of a character that was cut off at the end of the last one.
+  const buffer = Buffer.allocUnsafe(CHARACTER_BYTES + CHUNK_BYTES);
+  let isText = true;
+  let carried = 0;
+  let size = 0;
+  const take = (length: number): void => {
+    const piece = buffer.subarray(CHARACTER_BYTES, CHARACTER_BYTES + length);
+    window.feed(piece);
+    size += length;
+    if (huge) return;
+    if (size <= MAX_FILE_BYTES) hash.push(piece);
+    const text = buffer.subarray(CHARACTER_BYTES - carried, CHARACTER_BYTES + length);
+    carried = incompleteUtf8Tail(text);
+    isText &&= isUtf8(text.subarray(0, text.length - carried));
+    buffer.copyWithin(CHARACTER_BYTES - carried, CHARACTER_BYTES + length - carried, CHARACTER_BYTES + length);
+  };
+  head.copy(buffer, CHARACTER_BYTES);
+  take(head.length);
+  while (!signal.aborted && (huge || size !== version.size)) {
+    const bytesRead = await handle.read(buffer, CHARACTER_BYTES, CHUNK_BYTES, size);
     if (bytesRead === 0) break;
-    window.feed(buffer.subarray(0, bytesRead));
-    size += bytesRead;
+    take(bytesRead);
   }
   window.finish();
-  return { ...found, size, lossy: window.lossy, cancelled: signal.aborted };
+  const cancelled = signal.aborted;
+  if (huge || size > MAX_FILE_BYTES) return { size, lossy: window.lossy, cancelled };
+  return { size, hash: hash.finish(), lossy: !isText || carried > 0, cancelled };
 }
 
 /** A command that shows the unseen part of a long line, in lines short enough for every cap. */

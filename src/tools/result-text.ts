@@ -6,6 +6,9 @@ import { MAX_RESULT_BYTES, SEARCH_TIMEOUT_MS } from "./bounds.ts";
 /** Kept free for the notes below the lines. */
 const NOTES_BYTES = 1536;
 
+/** Security.md 5: not how many, which would tell what is in them. */
+export const CLOSED_NOTE = "[files that the allowed and denied tools of this run close to this tool were left out]";
+
 /** Joins as many lines as the byte cap holds; `kept` is how many. */
 export function joinBounded(lines: readonly string[]): { readonly text: string; readonly kept: number } {
   let bytes = 0;

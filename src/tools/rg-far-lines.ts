@@ -1,6 +1,8 @@
 /** Reads the excerpt of an overlong matching line from its file (S06). Refuses: following links, more than a few KiB. */
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { isOpenAt } from "../base/held-directory.ts";
 import { groupDigits } from "../base/text.ts";
 import { markedEncoding } from "./byte-order-mark.ts";
 import { excerptText, type FarMatch, type FileMatches, type MatchLine } from "./matches.ts";
@@ -14,7 +16,7 @@ export async function readFarLines(root: string, files: readonly FileMatches[]):
   for (const file of files) {
     const lines: MatchLine[] = [];
     for (const line of file.lines) {
-      const text = line.far === undefined ? undefined : await readExcerpt(`${root}/${file.path}`, line.far);
+      const text = line.far === undefined ? undefined : await readExcerpt(join(root, file.path), line.far);
       lines.push(text === undefined ? line : { number: line.number, isMatch: line.isMatch, text });
     }
     result.push({ ...file, lines });
@@ -26,6 +28,7 @@ async function readExcerpt(path: string, far: FarMatch): Promise<string | undefi
   try {
     const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     try {
+      if (!isOpenAt(handle.fd, path)) return undefined;
       const begin = Math.max(0, far.start - BEFORE);
       const window = Buffer.alloc(WINDOW + 2);
       // rg decodes UTF-16 by its mark, and its offsets then count decoded bytes.

@@ -3,13 +3,16 @@
  * order, so it ends at the limit. Follows rg in what a line is, in skipping binary files and in decoding by byte order mark.
  * Refuses: wording of results.
  */
+
 import { closeSync, constants, openSync, readSync } from "node:fs";
+import { join } from "node:path";
 import { createBreather } from "../base/breather.ts";
 import { errnoOf } from "../base/file-problem.ts";
+import { isOpenAt } from "../base/held-directory.ts";
 import { walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { LineSearch } from "./line-search.ts";
-import { baseIsIgnored, createProblemCounter } from "./listing.ts";
+import { baseIsIgnored, createProblemCounter, MOVED } from "./listing.ts";
 import { createMatchCollector, type FileMatches, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { type CompiledPattern, compilePattern } from "./pattern.ts";
 
@@ -25,6 +28,7 @@ export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutco
   const collector = createMatchCollector(request.limit, request.contextLines);
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   const breathe = createBreather();
+  let withheld = 0;
 
   for await (const paths of pathsOf(request, signal, (path) => problems.add(`${path}: cannot be read`))) {
     for (const path of paths) {
@@ -32,6 +36,7 @@ export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutco
       if (!request.accept(path)) continue;
       const found = await searchFile(request, path, compiled, buffer, signal, breathe);
       if (typeof found === "string") problems.add(found);
+      else if (found !== undefined && request.withholds(path)) withheld += 1;
       else if (found !== undefined) collector.add(found);
     }
     if (signal.aborted || collector.total() > request.limit) break;
@@ -45,6 +50,7 @@ export async function searchBuiltIn(request: SearchRequest): Promise<SearchOutco
     end: request.signal.aborted ? "cancelled" : timeout.aborted ? "timeout" : stopped ? "limit" : "complete",
     total,
     exact: !stopped && !signal.aborted,
+    withheld,
     ...problems.result(),
   };
 }
@@ -86,6 +92,7 @@ async function searchFile(
     return `${path}: ${errnoOf(error) || "cannot be read"}`;
   }
   try {
+    if (!isOpenAt(descriptor, join(request.root, path))) return `${path}: ${MOVED}`;
     const search = new LineSearch({
       matcher: compiled.matcher,
       holds: compiled.holds,
@@ -104,7 +111,13 @@ async function searchFile(
       return undefined;
     };
     while (!signal.aborted) {
-      const bytes = readSync(descriptor, buffer, 0, CHUNK_BYTES, null);
+      const bytes = readSync(
+        descriptor,
+        buffer,
+        0,
+        request.baseIsFile ? CHUNK_BYTES : Math.min(CHUNK_BYTES, search.wanted),
+        null,
+      );
       const more = bytes > 0 ? await work(search.push(buffer.subarray(0, bytes))) : false;
       if (more !== true) break;
     }

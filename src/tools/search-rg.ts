@@ -3,14 +3,16 @@
  * cores; when there are too many to hold, a second, sorted run ends at the limit, so the result is the same either way.
  * Refuses: wording of results, the engine without rg.
  */
+import { join } from "node:path";
 import { msUntil } from "../base/clock.ts";
 import { engineEnvironment } from "../base/engines.ts";
+import { isInPlace } from "../base/held-directory.ts";
 import { parentOf } from "../base/ignore-rules.ts";
-import { type ProcessOutcome, runProcess } from "../base/process.ts";
+import type { ProcessOutcome } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
-import { baseIsIgnored, createProblemCounter, ignoreFlags, sayEarlyEnd } from "./listing.ts";
+import { baseIsIgnored, createProblemCounter, ignoreFlags, MOVED, runInside, sayEarlyEnd } from "./listing.ts";
 import { createMatchCollector, type MatchCollector, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { readFarLines } from "./rg-far-lines.ts";
 import { createFileReader, type RgFile } from "./rg-files.ts";
@@ -22,14 +24,21 @@ const DENSE_BYTES = 33_554_432;
 const MAX_STRAY_BYTES = 1_048_576;
 /** The beginning of what rg says when it refuses a pattern. */
 const MAX_REASON_CHARS = 4096;
+/** Rust's words for a thread that died: the rest would wait for it until the time is over. */
+const PANIC = /^thread '[^\n']*' (?:\(\d+\) )?panicked at /m;
+/** Enough of what came before to see those words over the border of two chunks. */
+const PANIC_CHARS = 200;
 
 type Run = {
-  readonly end: ProcessOutcome;
+  /** Undefined when the directory is not where it was. */
+  readonly end: ProcessOutcome | undefined;
   readonly dense: boolean;
-  /** It printed what ripgrep never prints, and was stopped. */
+  /** It printed what a sound ripgrep never prints, and was stopped. */
   readonly broken: boolean;
   readonly sawSummary: boolean;
   readonly stderr: string;
+  /** Matching files that are not shown. */
+  readonly withheld: number;
 };
 
 /** Undefined when rg could not be run, or is no ripgrep: the built-in engine then serves. */
@@ -60,12 +69,19 @@ async function runRg(
   const prefix = directory === "" ? "" : `${directory}/`;
   let dense = false;
   let broken = false;
+  let panicked = false;
+  let tail = "\n";
   let stderr = "";
+  let withheld = 0;
   const reader = createFileReader({
     prefix,
     wants(path) {
       const isShown = request.baseIsFile || request.includeHidden || !isHiddenBelow(path, request.base);
       if (!isShown || !request.accept(path)) return "nothing";
+      if (request.withholds(path)) {
+        withheld += 1;
+        return "nothing";
+      }
       return collector.isBeyond(path) ? "count" : "lines";
     },
     take: (file) => collector.add(file),
@@ -78,26 +94,31 @@ async function runRg(
     dense = !broken && !sorted && (isHeavy || matches > DENSE_MATCHES);
     return broken || dense || (sorted && matches > request.limit);
   };
-  const end = await runProcess({
+  const end = await runInside(join(request.root, directory), {
     argv: [rg, ...rgArguments(request, sorted)],
-    cwd: directory === "" ? request.root : `${request.root}/${directory}`,
     env: engineEnvironment(),
     timeoutMs,
     signal: request.signal,
     descendants: "none",
     graceMs: ENGINE_GRACE_MS,
     onStdout(chunk, stop) {
-      if (reader.stopped()) return;
+      if (panicked || reader.stopped()) return;
       if (reader.push(chunk, isEnough)) stop();
     },
-    onStderr(chunk) {
-      if (stderr.length < MAX_REASON_CHARS) stderr = cutChars(stderr + Buffer.from(chunk).toString("utf8"), MAX_REASON_CHARS);
+    onStderr(chunk, stop) {
+      if (panicked) return;
+      const said = Buffer.from(chunk).toString("utf8");
+      if (stderr.length < MAX_REASON_CHARS) stderr = cutChars(stderr + said, MAX_REASON_CHARS);
       problems.push(chunk);
+      // What a file is called may hold the words too: only at the beginning of a line are they rg's own.
+      panicked = PANIC.test(tail + said);
+      tail = (tail + said).slice(-PANIC_CHARS);
+      if (panicked) stop();
     },
   });
   // What a stopped or timed-out run had of its current file counts.
   if (!dense) reader.flush();
-  return { end, dense, broken, sawSummary: reader.sawSummary(), stderr };
+  return { end, dense: dense && !panicked, broken: broken || panicked, sawSummary: reader.sawSummary(), stderr, withheld };
 }
 
 async function concludeRun(
@@ -107,6 +128,7 @@ async function concludeRun(
   problems: ReturnType<typeof createProblemCounter>,
 ): Promise<SearchOutcome | undefined> {
   const { end } = run;
+  if (end === undefined) return undefined;
   if (!end.started && end.failure.kind !== "cancelled") {
     return end.failure.kind === "bad_argv" ? { ok: false, message: "the pattern contains a NUL character" } : undefined;
   }
@@ -116,7 +138,13 @@ async function concludeRun(
   if (!cancelled && !timedOut && end.started && !end.stopped && !run.sawSummary && total === 0) {
     return end.exitCode === 2 ? { ok: false, message: reasonOf(run.stderr) } : undefined;
   }
-  const files = await readFarLines(request.root, collector.result());
+  const found = collector.result().filter((file) => {
+    // rg goes by paths: a directory that became a link while it ran may have led it out of the workspace.
+    const inPlace = isInPlace(join(request.root, file.path));
+    if (!inPlace) problems.add(`${file.path}: ${MOVED}`);
+    return inPlace;
+  });
+  const files = await readFarLines(request.root, found);
   const more = total > request.limit;
   const early = end.started && !end.stopped && !cancelled && !timedOut && !run.sawSummary ? sayEarlyEnd("rg", end) : {};
   return {
@@ -126,6 +154,7 @@ async function concludeRun(
     end: cancelled ? "cancelled" : timedOut ? "timeout" : more ? "limit" : "complete",
     total,
     exact: run.sawSummary && collector.exact(),
+    withheld: run.withheld,
     ...problems.result(),
     ...early,
   };

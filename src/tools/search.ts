@@ -5,12 +5,13 @@ import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
 import { hasRulesReadOtherwise } from "../base/ignore-rules.ts";
 import { pathText } from "../base/path-quote.ts";
+import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts";
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
-import { globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
+import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
 import { searchWithRg } from "./search-rg.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
@@ -54,6 +55,8 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
 
   const base = resolved.relative === "." ? "" : resolved.relative;
   const glob = belowRoot(wanted.glob, context.workspace.root);
+  const wants = pathFilter({ glob, extensions: wanted.extensions, base: info.isFile() ? "" : base });
+  const hides = info.isFile() ? undefined : context.hides;
   const request: SearchRequest = {
     root: context.workspace.root,
     base,
@@ -64,7 +67,8 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     contextLines: wanted.context_lines ?? 0,
     includeHidden: wanted.include_hidden ?? false,
     includeIgnored: wanted.include_ignored ?? false,
-    accept: pathFilter({ glob, extensions: wanted.extensions, base: info.isFile() ? "" : base }),
+    accept: hides === undefined ? wants : (path) => wants(path) && !hides(path),
+    withholds: info.isFile() ? () => false : isSecretPath,
     nameGlobs: info.isFile() ? undefined : nameGlobs(glob, wanted.extensions),
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
@@ -72,7 +76,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   const { rg } = detectEngines(context.env.PATH, request.root);
   const outcome = await searchFiles(request, rg);
   const touched = [{ path: resolved.path, kind: "search" }] as const;
-  return { ...report(outcome, request), touched };
+  return { ...report(outcome, request, hides === undefined ? [] : [CLOSED_NOTE]), touched };
 }
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
@@ -93,7 +97,7 @@ function appliesOurRules({ root, base }: SearchRequest): boolean {
   return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, ".rgignore");
 }
 
-function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
+function report(outcome: SearchOutcome, request: SearchRequest, more: readonly string[]): ToolResult {
   if (!outcome.ok) {
     const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
     return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
@@ -109,7 +113,9 @@ function report(outcome: SearchOutcome, request: SearchRequest): ToolResult {
       : []),
     ...(outcome.end === "limit" ? [sayLimit(outcome, request.limit)] : []),
     ...sayStop(outcome.end, available > 0),
+    ...(outcome.withheld === 0 ? [] : [sayWithheld(outcome.withheld)]),
     ...sayProblems(outcome, "searched"),
+    ...more,
     ...(outcome.passedOver === undefined ? [] : [`[engine: built-in; ripgrep (rg) ${REASONS[outcome.passedOver]}]`]),
   ];
   const cutShort = outcome.end === "limit" || outcome.end === "timeout" || outcome.endedEarly !== undefined;
@@ -149,6 +155,12 @@ function sayMiss(request: SearchRequest): string {
   ];
   const hint = left.length === 0 ? "" : ` Binary, ${left.join(" and ")} files were not searched.`;
   return `No matches for ${JSON.stringify(request.pattern)} in ${where}.${hint}`;
+}
+
+/** Security.md 3: they are searched only by their exact path. */
+function sayWithheld(count: number): string {
+  const what = count === 1 ? "1 file that may hold secrets matches" : `${groupDigits(count)} files that may hold secrets match`;
+  return `[${what} too and ${count === 1 ? "is" : "are"} not shown (.git, .env, keys); give such a file itself as path to search it]`;
 }
 
 /** S09: why rg did not serve. */

@@ -34,12 +34,17 @@ export function sayEnd(end: ProcessEnd, limitMs: number): string {
   const took = sayDuration(end.elapsedMs);
   if (end.timedOut) {
     const advice = "Give a larger timeout_ms, or background: true for a program that does not end by itself.";
-    return `timed out after ${sayDuration(limitMs)}: the command and everything it started were ended (${took}). ${advice}`;
+    return `timed out after ${sayDuration(limitMs)}: ${sayEnded(end)} (${took}). ${advice}`;
   }
-  if (end.cancelled) return `cancelled after ${took}: the command and everything it started were ended.`;
+  if (end.cancelled) return `cancelled after ${took}: ${sayEnded(end)}.`;
   if (end.signal !== undefined) return `killed by ${end.signal} (${took})`;
   if (end.exitCode === null) return `ended without an exit code (${took})`;
   return `exit ${end.exitCode} (${took})`;
+}
+
+/** "Everything" only where nothing is known that speaks against it. */
+function sayEnded({ strays, survivors }: ProcessEnd): string {
+  return `the command and ${strays + survivors === 0 ? "everything" : "what could be found of what"} it started were ended`;
 }
 
 function notesOn(end: ProcessEnd): string[] {
@@ -53,6 +58,12 @@ function notesOn(end: ProcessEnd): string[] {
   if (end.survivors > 0) {
     const one = end.survivors === 1;
     notes.push(`${end.survivors} process${one ? "" : "es"} could not be ended, not even with SIGKILL.`);
+  }
+  if (end.strays > 0) {
+    const some = end.strays === 1 ? "1 process" : `${end.strays} processes`;
+    notes.push(
+      `${some} that gave up session and environment may be of this command and still run; thndrs ends such when it exits.`,
+    );
   }
   return notes;
 }

@@ -35,6 +35,8 @@ export type ToolContext = {
   readonly callId: string;
   readonly settings: ToolSettings;
   readonly background: BackgroundProcesses;
+  /** Files (relative to the root) that this run's policy closes to this tool: a search leaves them out. */
+  readonly hides?: (path: string) => boolean;
 };
 
 /** A path a call touched: drives just-in-time project context (C4). Absolute and real where it exists. */

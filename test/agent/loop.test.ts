@@ -429,3 +429,45 @@ test("a cancel while room is made after an overflow is a cancel", async () => {
   expect((await made.run()).status).toBe("cancelled");
   expect(types(ends(made.events))).toEqual(["cancelled"]);
 });
+
+test("a call whose arguments hold half a surrogate pair is answered, not run", async () => {
+  const ran: unknown[] = [];
+  const run: FakeTool["run"] = (input) => {
+    ran.push(input);
+    return succeeded("noted");
+  };
+  const tools: FakeTool[] = [{ name: "note", run }];
+  const calls = ['{"text":"\\ud800"}', '{"\\udc00":1}', '{"text":"\\ud83c\\udf32"}'].map((args): [string, unknown] => [
+    "note",
+    args,
+  ]);
+  const turn = setUp({ script: [calling(...calls), saying("done")], tools });
+  await turn.run();
+  expect(ran).toEqual([{ text: "🌲" }]);
+  const said = turn.messages.flatMap((message) => (message.role === "tool" ? [message.text] : []));
+  expect(said.map((text) => text.includes("half a surrogate pair"))).toEqual([true, true, false]);
+});
+
+test("of many reads in one message four run at a time, and the results keep the model's order", async () => {
+  let running = 0;
+  let most = 0;
+  const waiting: (() => void)[] = [];
+  const run: FakeTool["run"] = async (input) => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise<void>((done) => {
+      waiting.push(done);
+      // Whoever came last goes first: order must not come from the end.
+      if (running === 4 || input.last === true) waiting.pop()?.();
+    });
+    running -= 1;
+    if (running < 4) waiting.pop()?.();
+    return succeeded(`read ${String(input.path)}`);
+  };
+  const calls = Array.from({ length: 11 }, (_, index): [string, unknown] => ["look", { path: `f${index}`, last: index === 10 }]);
+  const turn = setUp({ script: [calling(...calls), saying("done")], tools: [{ name: "look", run }] });
+  await turn.run();
+  expect(most).toBe(4);
+  const said = turn.messages.flatMap((message) => (message.role === "tool" ? [message.text] : []));
+  expect(said).toEqual(calls.map((_, index) => `read f${index}`));
+});

@@ -54,3 +54,86 @@ test("a denied name is not offered; a denied path refuses a patch that holds it 
   expect(allowed.refuses("write_patch", { patches: [{ path: "src/a.ts" }, { path: "b.ts" }] })).toBeDefined();
   expect(allowed.refuses("write_patch", { patches: [{ path: "src/a.ts" }, { path: "src/b.ts" }] })).toBeUndefined();
 });
+
+const allowing =
+  (pattern: string) =>
+  (...argv: string[]): boolean =>
+    createPolicy("workspace-write", [pattern], []).refuses("run_shell", { argv }) === undefined;
+
+test("a blank in a word is no border between words for a pattern that allows", () => {
+  const git = allowing("run_shell(git status*)");
+  expect([git("git", "status"), git("git", "status", "a b"), git("git", "status", "--", "it's")]).toEqual([true, true, true]);
+  expect([git("git status/../../../bin/sh", "-c", "id"), git("git status"), git("git", "status; x", "y")]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect(allowing("run_shell(git commit -m *)")("git", "commit", "-m", "two words")).toBe(true);
+  expect(allowing("run_shell(*)")("git status/../x", "a b")).toBe(true);
+});
+
+test("a program of the workspace is no program of PATH for a pattern that allows, and takes no detours", () => {
+  const git = allowing("run_shell(git*)");
+  expect([git("git", "log"), git("./git", "log"), git("git-x/run"), git("sub/git")]).toEqual([true, false, false, false]);
+  const scripts = allowing("run_shell(scripts/*)");
+  expect([scripts("scripts/a", "b c"), scripts("./scripts/a")]).toEqual([true, true]);
+  for (const program of ["scripts/../../../bin/sh", "scripts/x/../../b", "scripts//a", "scripts/./a", "/scripts/a"])
+    expect([program, scripts(program)]).toEqual([program, false]);
+  expect([allowing("run_shell(./go *)")("./go", "x"), allowing("run_shell(.venv/bin/*)")(".venv/bin/py")]).toEqual([true, true]);
+  const absolute = allowing("run_shell(/usr/bin/*)");
+  expect([absolute("/usr/bin/env"), absolute("/usr/bin/../../tmp/x"), absolute("usr/bin/env")]).toEqual([true, false, false]);
+  expect([allowing("run_shell(../tool *)")("../tool", "x"), allowing("run_shell(../*)")("../a/../../b")]).toEqual([true, false]);
+});
+
+test("another directory is part of the command for a pattern that allows", () => {
+  const may = (pattern: string, input: object): boolean =>
+    createPolicy("workspace-write", [pattern], []).refuses("run_shell", { ...input }) === undefined;
+  const argv = ["npm", "test"];
+  expect(may("run_shell(npm test*)", { argv, cwd: "." })).toBe(true);
+  expect(may("run_shell(npm test*)", { argv, cwd: "packages/a" })).toBe(false);
+  expect(may("run_shell(cd packages/* && npm test*)", { argv, cwd: "packages/a" })).toBe(true);
+  expect(may("run_shell(cd packages/* && npm test*)", { argv: ["rm", "x", "&&", ...argv], cwd: "packages/a" })).toBe(false);
+  expect(may("run_shell(cd packages/* && npm test*)", { argv, cwd: "packages/a && rm x" })).toBe(false);
+  expect(may("run_shell(cd a && tools/*)", { argv: ["tools/x"], cwd: "a" })).toBe(true);
+  expect(may("run_shell(cd a && tool*)", { argv: ["tools/x"], cwd: "a" })).toBe(false);
+  const places = (path: string) => (path === "link" ? ["link", "real"] : [path]);
+  const linked = createPolicy("workspace-write", ["run_shell(cd link && npm test)"], [], places);
+  expect(linked.refuses("run_shell", { argv, cwd: "link" })).toBeDefined();
+});
+
+test("a pattern that forbids a command meets it quoted or not, wherever it runs", () => {
+  const deny = createPolicy("workspace-write", [], ["run_shell(rm *)", "run_shell(sh -c curl *)"]);
+  for (const argv of [
+    ["rm", "a b"],
+    ["/bin/rm", "a b"],
+    ["sh", "-c", "curl x | sh"],
+  ])
+    for (const cwd of [undefined, "sub"]) expect(deny.refuses("run_shell", { argv, cwd })).toBeDefined();
+});
+
+test("a search without a path is about the whole workspace", () => {
+  const allow = createPolicy("workspace-write", ["*(src/*)"], []);
+  for (const name of ["search_text", "find_files", "list_searchable_files"]) {
+    for (const path of [undefined, "", "."])
+      expect([name, path, allow.refuses(name, { pattern: "src/|SECRET", path })]).toEqual([
+        name,
+        path,
+        expect.stringContaining("only these calls"),
+      ]);
+    expect(allow.refuses(name, { pattern: "SECRET", path: "src" })).toBeUndefined();
+  }
+  expect(createPolicy("workspace-write", ["search_text(.)"], []).refuses("search_text", { pattern: "x" })).toBeUndefined();
+});
+
+test("a search from above passes over what patterns close", () => {
+  const deny = createPolicy("workspace-write", [], ["search_text(private*)", "*(a/b)", "run_shell(x)"]).hides("search_text");
+  const closed = (path: string) => deny?.(path);
+  expect(["private/x", "private.txt", "a/b/c/d", "a/b"].map(closed)).toEqual([true, true, true, true]);
+  expect(["src/private", "a/bc", "a/x", "b"].map(closed)).toEqual([false, false, false, false]);
+  expect(createPolicy("workspace-write", [], ["run_shell(x)"]).hides("search_text")).toBeUndefined();
+  expect(createPolicy("workspace-write", ["search_text"], []).hides("search_text")).toBeUndefined();
+  const open = createPolicy("workspace-write", ["find_files(src/)", "find_files(docs/*.md)"], []).hides("find_files");
+  expect(["src/a/b", "docs/a.md"].map((path) => open?.(path))).toEqual([false, false]);
+  expect(["docs/a.txt", "other/src/a", "src.ts"].map((path) => open?.(path))).toEqual([true, true, true]);
+  expect(createPolicy("workspace-write", ["find_files(.)"], []).hides("find_files")?.("any/where")).toBe(false);
+});

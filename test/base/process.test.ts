@@ -177,6 +177,20 @@ describe("ending trees", () => {
     for (const number of [9801, 9802, 9803, 9804, 9805]) expect(naps(`sleep ${number}`)).toEqual([]);
   });
 
+  test.skipIf(process.platform !== "linux")("H03 so is one without name, session and parents that holds the output", async () => {
+    const orphan = (nap: number) => `(env -i setsid sleep ${nap} &)`;
+    const owner = createProcessOwner();
+    const beside = await owner.start({ argv: ["sh", "-c", own(`${orphan(9807)}; sleep 9808`)], cwd: directory, env });
+    const result = await run(["sh", "-c", `${orphan(9806)}; sleep 9809`], { timeoutMs: 400, owner });
+    expect(result).toMatchObject({ timedOut: true, survivors: 0 });
+    for (const number of [9806, 9809]) expect(naps(`sleep ${number}`)).toEqual([]);
+    expect(naps("sleep 9808")).not.toEqual([]);
+    if (!beside.ok) throw new Error(beside.failure.message);
+    await beside.process.end();
+    for (const number of [9807, 9808]) expect(naps(`sleep ${number}`)).toEqual([]);
+    await owner.reapAll();
+  });
+
   test("H03 a tree that ignores TERM is killed after two seconds", async () => {
     const script = "trap '' TERM; sleep 9811 & while :; do sleep 0.05; done";
     const result = await run(["sh", "-c", script], { timeoutMs: 200 });

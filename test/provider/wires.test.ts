@@ -251,10 +251,10 @@ for (const wire of WIRES) {
       expect((await collect(testProvider(settingsFor(wire, "http://mock.test/v1"), { fetch }))).text).toBe("ok");
     });
 
-    test("P20 half surrogates become U+FFFD, pairs split over deltas survive", async () => {
+    test("P20 half surrogates become U+FFFD in text and stay in arguments (such a call is not run), pairs split over deltas survive", async () => {
       const lone = await saidOf(wire, { text: ["a\ud82d", "b"], calls: [{ name: "w", arguments: '{"text":"\\ud82d x"}' }] });
       expect(lone.text).toBe("a\uFFFDb");
-      expect(JSON.parse(lone.calls[0]?.arguments ?? "")).toEqual({ text: "\uFFFD x" });
+      expect(JSON.parse(lone.calls[0]?.arguments ?? "")).toEqual({ text: "\ud82d x" });
       const split = await saidOf(wire, { text: ["\ud83c", "\udf32", "!"] });
       expect(split.text).toBe("🌲!");
       const escaped = await saidOf(wire, { calls: [{ name: "w", arguments: '{"text":"\\ud83c\\udf32"}' }] });

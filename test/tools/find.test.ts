@@ -196,3 +196,10 @@ test("paths that are not directories of the workspace are failures; the path is 
   const walked = await searching(root, { PATH: paths.none }, AbortSignal.abort());
   expect((await walked.find({ pattern: "b" })).status).toBe("cancelled");
 });
+
+test("a link that is followed leads to nothing that the policy closes", async () => {
+  const root = await workspace({ "open/a": "", "closed/b": "" });
+  symlinkSync("../closed", join(root, "open/link"));
+  const { find } = await searching(root, { PATH: paths.none }, undefined, (path) => path.startsWith("closed/"));
+  expect((await find({ pattern: "*", path: "open", follow_symlinks: true })).text).toStartWith("open/a\n[files");
+});

@@ -253,3 +253,39 @@ describe("large files", () => {
     expect((await cancelled.run(readFileRange, { path: "big.log" })).status).toBe("cancelled");
   });
 });
+
+describe("files that are read in pieces", () => {
+  const MIB = 1_048_576;
+
+  test("say the same as if they were read whole: hash, lines, text", async () => {
+    for (const length of [MIB - 1, MIB, MIB + 1, 2 * MIB, 3 * MIB + 5]) {
+      const line = `${"x".repeat(99)}\n`;
+      const content = `\ufefffirst\n${line.repeat(Math.ceil(length / 100))}`.slice(0, length);
+      put("f", content);
+      const lines = content.split("\n").length - (content.endsWith("\n") ? 1 : 0);
+      const { text } = await read("f", 1, 1);
+      expect(text).toBe(`f (lines 1-1 of ${lines}, ${contentHash(content)})\n1: first`);
+    }
+  });
+
+  test("a character over the border of two pieces is whole; half a one, there or at the end, is told", async () => {
+    for (const character of ["é", "€", "🌲"]) {
+      const bytes = Buffer.from(character);
+      for (let before = 1; before < bytes.length; before++) {
+        const head = Buffer.alloc(MIB - before, "a\n");
+        put("good", Buffer.concat([head, bytes, Buffer.from("\nend\n")]));
+        expect((await read("good", 1, 1)).text).not.toContain("not valid UTF-8");
+        put("bad", Buffer.concat([head, bytes.subarray(0, before), Buffer.from("\nend\n")]));
+        expect((await read("bad", 1, 1)).text).toContain("not valid UTF-8");
+        put("cut", Buffer.concat([head, Buffer.from("abcdefgh"), bytes.subarray(0, before)]));
+        expect((await read("cut", 1, 1)).text).toContain("not valid UTF-8");
+      }
+    }
+  });
+
+  test("a NUL in a line that is shown makes a large file binary, too", async () => {
+    put("f", Buffer.concat([Buffer.alloc(2 * MIB, "a\n"), Buffer.from("x\0y\n")]));
+    expect((await read("f", MIB + 1)).text).toContain("binary, ");
+    expect((await read("f", 1, 1)).text).toContain("1: a");
+  });
+});

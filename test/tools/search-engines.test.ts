@@ -1,10 +1,11 @@
 /** rg and the built-in engine find the same lines in the same tree, for the syntax they share (tools.md search_text). */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { detectEngines } from "../../src/base/engines.ts";
 import type { SearchOutcome, SearchRequest } from "../../src/tools/matches.ts";
 import { nameGlobs, pathFilter } from "../../src/tools/path-filter.ts";
+import { searchFiles } from "../../src/tools/search.ts";
 import { searchBuiltIn } from "../../src/tools/search-builtin.ts";
 import { searchWithRg } from "../../src/tools/search-rg.ts";
 import { pick, type Random, randomTree, seededRandom } from "../support/random-tree.ts";
@@ -32,6 +33,7 @@ function requestFor(root: string, wanted: Wanted): SearchRequest {
     contextLines: 0,
     includeHidden: false,
     includeIgnored: false,
+    withholds: () => false,
     accept: pathFilter({ glob: wanted.glob, extensions: wanted.extensions, base }),
     nameGlobs: nameGlobs(wanted.glob, wanted.extensions),
     limit: 100,
@@ -155,4 +157,49 @@ test("too many matches to hold: the sorted run gives the same first ones", async
   expect(comparable(outcome)).toEqual(comparable(await withoutRg(request)));
   const few = requestFor(root, { pattern: "needle", limit: 1000, glob: "d6/*" });
   expect((await withRg(few)).files.every((file) => file.path.startsWith("d6/"))).toBe(true);
+});
+
+test("what stands before a NUL counts when rg had searched it before it came to the NUL", async () => {
+  const lines = (count: number) => "x\n".repeat(count);
+  // No line fills rg's buffer: it would read the next file of the same thread in larger pieces.
+  const files = {
+    "same-read": `match one\nbar\0baz\n`,
+    "next-read": `match one\n${lines(40_000)}\0\n`,
+    "just-before": `foo\n${lines(40_000)}match\n\0\n`,
+    rolled: `match\n${lines(32_000)}${"y".repeat(60_000)}\n${lines(400)}\0`,
+    "last-byte": `match\n${"x".repeat(65_536 - 8)}\n\0`,
+    "first-byte": `match\n${"x".repeat(65_536 - 7)}\n\0`,
+    text: `match\n${lines(40_000)}`,
+  };
+  await using dir = await tempDir(files);
+  const request = requestFor(dir.path, { pattern: "match" });
+  const found = comparable(await withRg(request));
+  expect(comparable(await withoutRg(request))).toEqual(found);
+  expect(found.files.map(({ path }) => path)).toContain("next-read");
+});
+
+test("an rg that dies in the middle is broken at once, whatever it goes on to wait for", async () => {
+  await using dir = await tempDir({ "x.c": "a;\rb;\rc;\r", "y.c": "hello;\n", "z.c": "plain\n" });
+  for (const pattern of ["$", ";?$"]) {
+    const request = requestFor(dir.path, { pattern });
+    const outcome = rg === undefined ? undefined : await searchFiles(request, rg);
+    if (!outcome?.ok) throw new Error("no outcome");
+    expect([outcome.end, outcome.unreadable]).toEqual(["complete", 0]);
+    expect(outcome.files.map(({ path }) => path)).toEqual(["x.c", "y.c", "z.c"]);
+  }
+});
+
+test("words of a panic make any rg a broken one; in a file name they do not", async () => {
+  await using dir = await tempDir({ "bin/rg": "", "ws/a": "needle\n" });
+  const script = (...lines: string[]) => writeFileSync(dir.at("bin/rg"), ["#!/bin/sh", ...lines].join("\n"), { mode: 0o755 });
+  chmodSync(dir.at("bin/rg"), 0o755);
+  const request = requestFor(dir.at("ws"), { pattern: "needle", timeoutMs: 600_000 });
+  script(
+    "printf \"thread '<unnamed>' panic\" >&2",
+    "printf \"ked at 'no', x.rs:1:2\\nstack backtrace:\\n\" >&2",
+    "exec sleep 600",
+  );
+  expect(await searchFiles(request, dir.at("bin/rg"))).toMatchObject({ engine: "built-in", passedOver: "broken", total: 1 });
+  script("echo \"rg: ./thread 'x' panicked at y: Permission denied (os error 13)\" >&2", "exit 2");
+  expect(await searchWithRg(dir.at("bin/rg"), request)).toMatchObject({ ok: false });
 });

@@ -45,6 +45,7 @@ export function searchRequest(root: string, pattern: string): SearchRequest {
     includeHidden: false,
     includeIgnored: false,
     accept: () => true,
+    withholds: () => false,
     nameGlobs: undefined,
     limit: 100,
     signal: new AbortController().signal,
@@ -62,12 +63,13 @@ export async function searching(
   directory: string,
   env: Readonly<Record<string, string | undefined>> = { PATH: process.env.PATH },
   signal?: AbortSignal,
+  hides?: (path: string) => boolean,
 ): Promise<Searching> {
   const { context } = await fileTools(directory, signal);
   const call =
     <Input>(tool: Tool<Input>) =>
     (input: Record<string, unknown>) =>
-      tool.run(tool.input.parse(input), { ...context, env });
+      tool.run(tool.input.parse(input), { ...context, env, ...(hides && { hides }) });
   return { search: call(searchText), find: call(findFiles), list: call(listSearchableFiles) };
 }
 

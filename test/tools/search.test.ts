@@ -346,3 +346,53 @@ describe("form", () => {
     expect(existsSync(join(root, "HIT"))).toBe(false);
   });
 });
+
+test("what the policy closes is left out of search and listings, and the result says so", async () => {
+  const root = await workspace({ "open/a": "needle\n", "closed/b": "needle\n" });
+  const hides = (path: string) => path.startsWith("closed/");
+  for (const [, env] of both()) {
+    const { search, find, list } = await searching(root, env, undefined, hides);
+    const note = "[files that the allowed and denied tools of this run close to this tool were left out]";
+    expect((await search({ pattern: "needle" })).text).toStartWith(`open/a:1:needle\n${note}`);
+    expect((await search({ pattern: "needle", path: "closed" })).text).toContain("No matches");
+    expect((await find({ pattern: "*" })).text).toBe(`open/a\n${note}`);
+    expect((await list({})).text).toBe(`open/a\n${note}`);
+    expect((await find({ pattern: "closed/b" })).text).toMatch(/^No files found.*\n\[files/);
+  }
+});
+
+test("files that may hold secrets are searched by their exact path only, and counted where they match", async () => {
+  const root = await workspace({
+    ".env": "TOKEN=needle\n",
+    ".env.example": "TOKEN=needle\n",
+    "key.pem": "needle\n",
+    "sub/id_rsa": "needle\n",
+    "sub/credentials.json": "nothing\n",
+    ".git/config": "url = needle\n",
+    ".git/refs/x": "needle\n",
+    "a.ts": "needle\n",
+  });
+  for (const [, env] of both()) {
+    const { search, find, list } = await searching(root, env);
+    const plain = await search({ pattern: "needle" });
+    expect(plain.text).toStartWith("a.ts:1:needle\n[2 files that may hold secrets match too and are not shown");
+    const hidden = await search({ pattern: "needle", include_hidden: true });
+    expect(hidden.text).toStartWith(".env.example:1:TOKEN=needle\na.ts:1:needle\n[3 files that may hold secrets match too");
+    const git = await search({ pattern: "needle", path: ".git" });
+    expect(matches(git.text)).toEqual([]);
+    expect(git.text).toContain("[2 files that may hold secrets match too");
+    expect((await search({ pattern: "needle", path: "sub" })).text).toContain(
+      "[1 file that may hold secrets matches too and is not",
+    );
+    expect((await search({ pattern: "TOKEN", glob: "*.pem" })).text).not.toContain("secrets");
+    for (const [path, text] of Object.entries({ ".env": "TOKEN=needle", "key.pem": "needle", ".git/config": "url = needle" }))
+      expect((await search({ pattern: "needle", path })).text).toStartWith(`${path}:1:${text}`);
+    // A name is no secret; what a search looks into is another question.
+    expect((await find({ pattern: "*", include_hidden: true })).text).toContain(".env\n.env.example\na.ts\nkey.pem\nsub/");
+    const listed = await list({ include_hidden: true });
+    expect(listed.text).toBe(
+      ".env.example\na.ts\n[4 files that may hold secrets are left out (.git, .env, keys); find_files names them]",
+    );
+    expect((await list({ path: ".git" })).text).toContain("[2 files that may hold secrets are left out");
+  }
+});
