@@ -2,8 +2,9 @@
  * What a project file may say (cli.md, Configuration): data from a stranger until trusted, and never the whole of it.
  * Refuses: reading the file, remembering trust.
  */
-import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, relative } from "node:path";
+import { readdir, readFile, realpath } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative } from "node:path";
+import { errnoOf } from "../base/file-problem.ts";
 import type { Diagnostic } from "../types/event.ts";
 import { formatKey } from "./keys.ts";
 import type { Declared } from "./toml.ts";
@@ -36,6 +37,14 @@ function isGits(path: string, root: string): boolean {
     .some((part) => part.toLowerCase() === ".git");
 }
 
+/** Whether git takes nothing of what is put there: a new directory, which gets a `.gitignore`, or one that has it (sessions.md). */
+async function keepsToItself(dir: string): Promise<boolean> {
+  const names = await readdir(dir).catch((error: unknown) => (errnoOf(error) === "ENOENT" ? [] : undefined));
+  if (names === undefined || names.length === 0) return names !== undefined;
+  const ignored = await readFile(join(dir, ".gitignore"), "utf8").catch(() => "");
+  return ignored.split(/\r?\n/).includes("*");
+}
+
 async function isAdmitted(declared: Declared, trusted: boolean, root: string): Promise<boolean> {
   switch (declared.spec.project) {
     case "harmless":
@@ -49,6 +58,7 @@ async function isAdmitted(declared: Declared, trusted: boolean, root: string): P
       const paths = Array.isArray(declared.value) ? declared.value : [declared.value];
       for (const path of paths.map(String)) {
         if (!(await isInside(path, root)) || isGits(path, root) || isGits(await deepestReal(path), root)) return false;
+        if (declared.spec.name === "session_dir" && !(await keepsToItself(path))) return false;
       }
       return true;
     }

@@ -163,6 +163,25 @@ test("C12 context.scan is the user's, even in a trusted project file", async () 
   expect((await place.load({ trustProject: true })).config.context.scan).toBe("warn");
 });
 
+test("an untrusted file puts no transcripts where git would take them", async () => {
+  using place = makePlace();
+  const at = (path: string) => join(place.root, ".thndrs", path);
+  for (const dir of ["empty", "src", "own"]) mkdirSync(at(dir), { recursive: true });
+  writeFileSync(at("src/main.ts"), "");
+  writeFileSync(at("own/.gitignore"), "*\n");
+  writeFileSync(at("own/old.jsonl"), "");
+  for (const [dir, counts] of [
+    ["new", true],
+    ["empty", true],
+    ["own", true],
+    ["src", false],
+    ["..", false],
+  ] as const) {
+    place.project(`session_dir = "${dir}"\n`);
+    expect({ dir, counts: (await place.load()).config.sessionDir !== undefined }).toEqual({ dir, counts });
+  }
+});
+
 test("session_dir and skill_dirs of an untrusted file stay inside the workspace, links included", async () => {
   using place = makePlace();
   mkdirSync(join(place.root, ".thndrs"), { recursive: true });
