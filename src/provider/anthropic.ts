@@ -223,7 +223,11 @@ class MessagesDecoder implements Decoder {
       if (block?.kind === "thinking") block.parts.push(piece);
       this.#into.reasoning(piece);
     } else if (delta.type === "signature_delta" && block?.kind === "thinking") block.signature += text(delta.signature) ?? "";
-    else if (delta.type === "input_json_delta" && block?.kind === "call") block.parts.push(text(delta.partial_json) ?? "");
+    else if (delta.type === "input_json_delta" && block?.kind === "call") {
+      const piece = text(delta.partial_json) ?? "";
+      block.parts.push(piece);
+      this.#into.callLength += piece.length;
+    }
   }
 
   /** Later frames repeat or complete the numbers; null means nothing new. */

@@ -20,6 +20,8 @@ export class Assembly {
   textLength = 0;
   /** UTF-16 units of reasoning so far. */
   reasoningLength = 0;
+  /** Grows with every piece of a call, and with every call that begins. */
+  callLength = 0;
   #ids: Set<string> | undefined;
 
   /** `used` yields the call ids of the conversation; asked only when there is a call. */
@@ -29,6 +31,11 @@ export class Assembly {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Grows with whatever is part of an answer. */
+  get length(): number {
+    return this.textLength + this.reasoningLength + this.callLength;
   }
 
   text(piece: string): void {

@@ -180,12 +180,12 @@ class Exchange {
     const stream = new EventStream((event, data) => {
       const arrived = performance.now();
       const finishing = decoder.finishing;
-      const said = assembly.textLength + assembly.reasoningLength;
+      const said = assembly.length;
       // The last event of a cut stream may itself be cut: that is a truncation, not a protocol error.
       const cut = stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined;
       if (!cut && !assembly.ended) decoder.take(event, data);
       // Behind a complete answer an event is no sign of life, unless the answer goes on: some servers end it with every piece.
-      if (!finishing || assembly.textLength + assembly.reasoningLength > said) this.#lastEvent = arrived;
+      if (!finishing || assembly.length > said) this.#lastEvent = arrived;
     }, decoder.textIn);
     return { assembly, decoder, stream };
   }

@@ -228,6 +228,7 @@ class ChatDecoder implements Decoder {
       ...(name === undefined ? {} : { name }),
       ...(extra === undefined ? {} : { extra }),
     });
+    this.#into.callLength = this.#calls.length;
   }
 
   /** False when the response cannot be taken as complete. */

@@ -29,6 +29,12 @@ type Open = {
 export class CallJoiner {
   readonly #calls: Open[] = [];
   readonly #byIndex = new Map<number, Open>();
+  #length = 0;
+
+  /** Grows with every piece that counts, and with every call that begins. */
+  get length(): number {
+    return this.#length;
+  }
 
   add(fragment: Fragment): void {
     const open = this.#find(fragment);
@@ -43,6 +49,7 @@ export class CallJoiner {
     if (fragment.arguments === "") return;
     open.parts.push(fragment.arguments);
     open.size += fragment.arguments.length;
+    this.#length += fragment.arguments.length;
   }
 
   /** All calls in the order they began. Fragments that never had a name or arguments are dropped. */
@@ -63,6 +70,7 @@ export class CallJoiner {
       extra: fragment.extra,
     };
     this.#calls.push(call);
+    this.#length += fragment.arguments.length + 1;
     if (fragment.index !== undefined) this.#byIndex.set(fragment.index, call);
   }
 

@@ -143,6 +143,26 @@ test("an answer that every piece of it ends goes on as long as it takes", async 
   });
 });
 
+test.each([["tool_calls"], ["stop"]])(
+  "a call that every piece of it ends with %s goes on as long as it takes",
+  async (reason) => {
+    await clocked(async (clock) => {
+      const piece = (args: string, more: object = {}) =>
+        chunk({ tool_calls: [{ index: 0, function: { arguments: args }, ...more }] }, reason);
+      const first = chunk({ tool_calls: [{ index: 0, id: "c", function: { name: "write", arguments: '{"text":"' } }] }, reason);
+      const pieces = [first, ...Array.from({ length: 12 }, () => piece("x")), piece('"}')];
+      const events: object[] = [];
+      const request = { model: "m", system: "", tools: [], messages: [{ role: "user", text: "x" }], sessionId: "s" } as const;
+      const provider = testProvider(settingsFor("chat", URL_OF_MOCK), { fetch: slowly(clock, 2_000, pieces) });
+      for await (const event of provider.stream(request, new AbortController().signal)) events.push(event);
+      expect(events).toMatchObject([
+        { type: "tool_call", call: { name: "write", arguments: `{"text":"${"x".repeat(12)}"}` } },
+        { type: "stop", reason: "tool_calls" },
+      ]);
+    });
+  },
+);
+
 test("the time that a consumer takes is none of the server's", async () => {
   await clocked(async (clock) => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })}\n\n`;
