@@ -25,6 +25,8 @@ export type Changes = { readonly wanted: Wanted[]; readonly notes: Piece[] };
 const PARTS_CHANGED = " (a file that it transcludes)";
 const CHAIN: ReadonlySet<SourceOrigin> = new Set(["global", "ancestor", "root", "cwd"]);
 const SINCE = " since the recorded run";
+/** Files that are gone are named up to here; then counted. */
+const MAX_GONE = 20;
 
 async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
@@ -250,13 +252,33 @@ export class ChangeFinder {
     const chain = this.#resolver.chainDirectories(cwd);
     const wanted: Wanted[] = [];
     const notes: Piece[] = [];
+    const gone: RecordedFile[] = [];
     for (const file of recorded) {
       if (pins.has(file.path) || file.origin === "pin") continue;
       if (this.#ledger.get(file.path)?.claim) notes.push(...this.#sinceRecorded(file));
-      else await this.#recordedNested(file, chain, wanted, notes);
+      else await this.#recordedNested(file, chain, wanted, gone);
     }
     const older = wanted.splice(0, Math.max(0, wanted.length - MAX_NESTED));
-    return { wanted, notes: [...notes, ...older.map(asPath)] };
+    return { wanted: [...older.map(asPath), ...wanted], notes: [...notes, ...this.#goneSince(gone)] };
+  }
+
+  #goneSince(gone: readonly RecordedFile[]): Piece[] {
+    const told = gone.slice(0, MAX_GONE);
+    for (const file of told) {
+      const isReplaced = this.#ledger
+        .entries()
+        .some(({ place, state }) => place === this.#directoryOf(file) && state !== "removed");
+      this.tell("removed", file, `${SINCE}${isReplaced ? " (another file of its directory takes its place)" : ""}`);
+    }
+    if (gone.length > told.length) {
+      const message = `${gone.length - told.length} more instruction files removed${SINCE}`;
+      this.#options.diagnose({ severity: "warning", code: "context_removed", message });
+    }
+    return told.map((file) => ({ info: goneInfo(file), status: "removed" }));
+  }
+
+  #directoryOf({ scope }: RecordedFile): string {
+    return resolve(this.#options.root, scope);
   }
 
   /** It stands in the chain, or among its links. */
@@ -268,18 +290,17 @@ export class ChangeFinder {
   }
 
   /** The instruction file of the directory that this one governed, whatever it is called now. */
-  async #recordedNested(file: RecordedFile, chain: ReadonlySet<string>, wanted: Wanted[], notes: Piece[]): Promise<void> {
+  async #recordedNested(file: RecordedFile, chain: ReadonlySet<string>, wanted: Wanted[], gone: RecordedFile[]): Promise<void> {
     const { root, settings } = this.#options;
     // Links come behind what links them; files outside the workspace are compared by the chain alone.
     if (file.origin === "link" || isAbsolute(file.scope)) return;
-    const directory = resolve(root, file.scope);
+    const directory = this.#directoryOf(file);
     if (!isInside(root, directory) || segmentsBelow(root, directory).some(isSkippedName)) return;
     const found = chain.has(directory) ? undefined : await this.#resolver.directory(directory);
-    if (found?.entry.path !== file.path) {
-      const there = found !== undefined || this.#inChain(directory);
-      this.tell("removed", file, `${SINCE}${there ? " (another file of its directory takes its place)" : ""}`);
-      notes.push({ info: goneInfo(file), status: "removed" });
-    }
+    const state = this.#ledger.get(file.path)?.state;
+    // Withheld is not gone: it was told why, and may be repaired or allowed.
+    if (state === "blocked" || state === "skipped") this.#places.expect(directory);
+    else if (found?.entry.path !== file.path) gone.push(file);
     if (!found || found.entry.claim || wanted.some(({ entry }) => entry === found.entry)) return;
     describe(found.entry, found.file);
     const { path, contentHash } = found.file;
@@ -288,17 +309,13 @@ export class ChangeFinder {
     const reason = "in use in the resumed run";
     wanted.push({ ...found, cap: settings.maxDiscoveredChars, reason, ...(status && { status }) });
   }
-
-  #inChain(directory: string): boolean {
-    return this.#ledger.claimed().some((entry) => entry.place === directory && this.#chain.includes(entry.path));
-  }
 }
 
-/** Not sent: the model is told where it is. */
-function asPath({ entry }: Wanted): Piece {
-  entry.state = "path_only";
-  entry.reason = "in use in the resumed run, longer ago than others";
-  return { info: infoOf(entry), note: "Not included; read it before you work under its scope." };
+/** The model is told where it is. */
+function asPath(wanted: Wanted): Wanted {
+  const { status: _, ...rest } = wanted;
+  const reason = "in use in the resumed run, longer ago than others";
+  return { ...rest, reason, named: "Not included; read it before you work under its scope." };
 }
 
 function goneInfo({ path, scope }: RecordedFile): SourceInfo {

@@ -27,6 +27,8 @@ export type Wanted = {
   readonly status?: Piece["status"];
   /** Word for word, links and templates included: a pinned file. */
   readonly plain?: true;
+  /** Instead of the text, where it is not to be kept from the model: the path, and this. The text is still due. */
+  readonly named?: string;
 };
 
 type Item = Pick<Wanted, "entry" | "reason" | "status"> & {
@@ -174,6 +176,10 @@ export class Deliverer {
     if (prepared.kind === "path") {
       entry.links = [];
       return [{ ...wanted, truncated: true, note: prepared.note }];
+    }
+    if (wanted.named !== undefined) {
+      Object.assign(entry, { state: "path_only", reason: wanted.reason, links: [] });
+      return [{ ...wanted, truncated: false, note: wanted.named, gone: true }];
     }
     const twin = this.#twin(entry, round);
     if (twin) {

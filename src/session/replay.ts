@@ -141,6 +141,7 @@ class ConversationBuilder {
         break;
       }
       case "tool_started":
+        this.#sources.used(record);
         this.#addCall(record);
         break;
       case "tool_finished":

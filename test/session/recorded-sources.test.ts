@@ -60,3 +60,24 @@ test("a summary in force clears what came before it, one that waits does not", (
   // Killed before anything was delivered again.
   expect(held(delivered("a"), { ...compaction, review: "not_required" })).toEqual(["a"]);
 });
+
+test("used last stands last, whatever way a tool names the place", () => {
+  const call = (args: object) => ({ type: "tool_started", turn_id: "turn-1", call_id: "c", name: "x", arguments: args });
+  const all = [delivered("a", "b", "c", "d")];
+  expect(held(...all, call({ path: "a/x.ts" }), call({ patches: [{ path: "./b/y/z" }] }), call({ cwd: "/w/c" }))).toEqual([
+    "d",
+    "a",
+    "b",
+    "c",
+  ]);
+  expect(held(...all, call({ path: "ab/x" }), call({ argv: ["a/x"] }), call({ patches: [null, 3] }))).toEqual([
+    "a",
+    "b",
+    "c",
+    "d",
+  ]);
+});
+
+test("what is withheld is looked at again at the next resume", () => {
+  expect(held(delivered("a", "b"), counted({ a: "blocked", b: "skipped", c: "blocked" }))).toEqual(["a", "b"]);
+});
