@@ -40,7 +40,7 @@ export function subjectsOf(name: string, input: Input, places: PlacesOf): Subjec
 }
 
 /** Other words for the same call, for patterns that forbid: `/bin/rm x` is `rm x` too. */
-export function aliasesOf(name: string, input: Input): readonly string[] {
+export function aliasesOf(name: string, input: Input, places: PlacesOf): readonly string[] {
   if (name.startsWith("mcp__")) return stringsIn(input);
   const { argv, path, pattern } = input;
   if (SEARCHES.has(name) && !path && typeof pattern === "string") return [pattern];
@@ -48,12 +48,20 @@ export function aliasesOf(name: string, input: Input): readonly string[] {
   const words = argv.map(String);
   const [program = "", ...rest] = words;
   const bare = [program.slice(program.lastIndexOf("/") + 1), ...rest];
-  return [words, bare].flatMap((line) => [line.join(" "), line.map(quoted).join(" ")]);
+  const lines = [words, bare, ...programPlaces(program, input.cwd, places).map((place) => [place, ...rest])];
+  return lines.flatMap((line) => [line.join(" "), line.map(quoted).join(" ")]);
+}
+
+/** Where a program with a path lies, however that is spelled and wherever it is run from. */
+function programPlaces(program: string, cwd: unknown, places: PlacesOf): readonly string[] {
+  if (!program.includes("/")) return [];
+  const from = typeof cwd === "string" && !program.startsWith("/") ? `${cwd}/${program}` : program;
+  return places(from).flatMap((place) => [place, `./${place}`]);
 }
 
 /**
- * A command as patterns that allow see it. A word with a blank is quoted, so that its blank is no border between words; one with `&`
- * too, so that only the directory of a call comes before `&&`. A program of the workspace begins with `./`, so that no name from
+ * A command as patterns that allow see it. A word with a blank is quoted, so that its blank is no border between words; so is `&&`,
+ * so that only the directory of a call comes before it. A program of the workspace begins with `./`, so that no name from
  * PATH means it; one whose path takes detours has no text: it is not where its first words say.
  */
 function commandSubject(argv: readonly string[], cwd: unknown, places: PlacesOf): Subject {
@@ -76,12 +84,14 @@ function programText(program: string): string | undefined {
 }
 
 function quoted(word: string): string {
-  return word !== "" && !/[\s'"\\&]/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return word !== "" && word !== "&&" && !/[\s']/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** `scripts/x *` means the program `./scripts/x`; a name without a slash stays one from PATH. */
+/** `scripts/x *` means the program `./scripts/x`, `'my dir/x'` the program `'./my dir/x'`; a name without a slash stays one from PATH. */
 export function commandPattern(argument: string): string {
-  return argument.replace(/^(cd .* && )?(?!\.{0,2}\/)(?=[^\s*?/]+\/)/s, "$1./");
+  return argument
+    .replace(/^((?:cd .* && )?)(?!\.{0,2}\/)(?=[^\s*?/']+\/)/s, "$1./")
+    .replace(/^((?:cd .* && )?')(?!\.{0,2}\/)(?=[^*?/']+\/)/s, "$1./");
 }
 
 const MOST_STRINGS = 10_000;

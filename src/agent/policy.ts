@@ -109,7 +109,7 @@ export function createPolicy(
     },
     refuses(name, input) {
       if (denied.length === 0 && allowed.length === 0) return undefined;
-      const call = { name, subjects: subjectsOf(name, input, places), aliases: aliasesOf(name, input) };
+      const call = { name, subjects: subjectsOf(name, input, places), aliases: aliasesOf(name, input, places) };
       const against = denied.find((pattern) => forbids(pattern, call));
       if (against) return `Not allowed here: this call matches --deny-tool ${against.source}.`;
       if (allowed.length === 0 || allowed.some((pattern) => allows(pattern, call))) return undefined;

@@ -10,7 +10,9 @@ const SECRET_NAMES: readonly RegExp[] = [
   /\.env$/,
   /^\.(?:netrc|pgpass|npmrc|yarnrc\.yml|pypirc|htpasswd|my\.cnf|git-credentials|vault-token|dockercfg|s3cfg|boto)$/,
   /^(?:id_(?:rsa|dsa|ecdsa|ed25519)|ssh_host_[a-z0-9]+_key)$/,
-  /\.(?:pem|key|p8|p12|pfx|jks|keystore|kdbx|ppk|asc|gpg|tfvars|tfstate)$/,
+  /\.(?:pem|key|p8|p12|pfx|jks|keystore|kdbx|ppk|gpg|tfvars|tfstate)$/,
+  // Otherwise it is AsciiDoc, or a signature.
+  /(?:secret|priv)[\w.-]*\.asc$/,
   /^(?:_netrc|(?:credentials?|secrets?)(?:\.(?:json|ya?ml|toml|ini|cfg|conf|properties|txt|enc))?)$/,
 ];
 const SECRET_PLACES = /(?:^|\/)(?:\.kube\/config|\.docker\/config\.json)$/;

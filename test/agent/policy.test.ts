@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { posix } from "node:path";
 import { createPolicy, parsePattern, wildcard } from "../../src/agent/policy.ts";
 import type { ToolEntry } from "../../src/agent/toolbox.ts";
 import type { EffectKind } from "../../src/tools/tool.ts";
@@ -99,6 +100,26 @@ test("another directory is part of the command for a pattern that allows", () =>
   const places = (path: string) => (path === "link" ? ["link", "real"] : [path]);
   const linked = createPolicy("workspace-write", ["run_shell(cd link && npm test)"], [], places);
   expect(linked.refuses("run_shell", { argv, cwd: "link" })).toBeDefined();
+});
+
+test("a command is allowed as it is written; a program with a blank in its path has its quotes", () => {
+  const may = (pattern: string, ...argv: string[]): boolean =>
+    createPolicy("workspace-write", [`run_shell(${pattern})`], []).refuses("run_shell", { argv }) === undefined;
+  expect(may("echo https://x/?a=1&b=2", "echo", "https://x/?a=1&b=2")).toBe(true);
+  expect(may("grep foo\\.bar a.txt", "grep", "foo\\.bar", "a.txt")).toBe(true);
+  expect(may('grep -c "1" a.txt', "grep", "-c", '"1"', "a.txt")).toBe(true);
+  for (const pattern of ["'my dir/x'*", "'./my dir/x'*", "'my dir/*"])
+    expect({ pattern, may: may(pattern, "./my dir/x", "y") }).toEqual({ pattern, may: true });
+  expect(may("echo a && b", "echo", "a", "&&", "b")).toBe(false);
+});
+
+test("a pattern that forbids a program of the workspace meets it however it is spelled, and wherever it is run from", () => {
+  const places = (path: string): string[] => [posix.normalize(path.replace("/w/", ""))];
+  const deny = createPolicy("workspace-write", [], ["run_shell(scripts/deploy*)"], places);
+  for (const program of ["scripts/deploy", "./scripts/deploy", "scripts//deploy", "scripts/./deploy", "/w/scripts/deploy"])
+    expect({ program, no: deny.refuses("run_shell", { argv: [program, "now"] }) !== undefined }).toEqual({ program, no: true });
+  expect(deny.refuses("run_shell", { argv: ["./deploy"], cwd: "scripts" })).toBeDefined();
+  expect(deny.refuses("run_shell", { argv: ["deploy"], cwd: "scripts" })).toBeUndefined();
 });
 
 test("a pattern that forbids a command meets it quoted or not, wherever it runs", () => {
