@@ -8,7 +8,7 @@ import type { Emit } from "../types/event.ts";
 import type { Message, Usage } from "../types/message.ts";
 import type { Budget } from "./budget.ts";
 import { type Cut, findCut, shortenResults, type Trimmed, trimResults } from "./compaction.ts";
-import { factsOf, needsReview, plainUserText, protectedFacts } from "./facts.ts";
+import { factsOf, needsReview, plainUserText, protectedFacts, withoutInstructions } from "./facts.ts";
 import type { Stop } from "./response.ts";
 import { formerSummary, objectiveOf, summaryText } from "./summary.ts";
 import { type Spending, writeSummary } from "./summary-writer.ts";
@@ -327,11 +327,21 @@ export class Compactor {
 
   async #apply(cut: Cut, summary: string): Promise<void> {
     this.#align();
-    const retained = this.#messages.slice(cut.index);
+    const retained = this.#messages.slice(cut.index).map((message) => this.#withoutInstructions(message));
     const instructions = await this.#parts.redeliver(retained);
     const text = instructions === "" ? summary : `${instructions}\n\n${summary}`;
     // The summary stands for all it covers: the next one begins where this one did.
     this.#replace([{ role: "user", text }, ...retained], [this.#seqs[0] ?? 0, ...this.#seqs.slice(cut.index)]);
+  }
+
+  /** Instructions come again with the summary, as they are now: in the messages that stay they would stand behind it, as they were. */
+  #withoutInstructions(message: Message): Message {
+    if (message.role !== "user" || formerSummary(message) !== undefined) return message;
+    const text = withoutInstructions(message.text);
+    if (text === message.text) return message;
+    const bare = { ...message, text };
+    if (this.#request?.message === message) this.#request = { ...this.#request, message: bare };
+    return bare;
   }
 
   #overflow(reason: string): Stop {

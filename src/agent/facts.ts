@@ -32,13 +32,25 @@ function clip(text: string): string {
 const OWN_ELEMENTS =
   /<(project_context|project_context_update|thndrs_self_knowledge_update|skill|skill_content|conversation_summary)(?=[\s>])/g;
 
-/** What the user said without our own elements around it. Linear: an element that is never closed is looked for once. */
+const INSTRUCTIONS = /<(project_context|project_context_update)(?=[\s>])/g;
+
+/** What the user said without our own elements around it. */
 export function plainUserText(text: string): string {
+  return withoutElements(text, OWN_ELEMENTS);
+}
+
+/** The same without instruction files and pinned files alone: what is sent anew elsewhere must not stand behind that as it was. */
+export function withoutInstructions(text: string): string {
+  return withoutElements(text, INSTRUCTIONS);
+}
+
+/** Linear: an element that is never closed is looked for once. */
+function withoutElements(text: string, elements: RegExp): string {
   if (!text.includes("<")) return text;
   const open = new Set<string>();
   let kept = "";
   let from = 0;
-  for (const { 0: tag, 1: name = "", index } of text.matchAll(OWN_ELEMENTS)) {
+  for (const { 0: tag, 1: name = "", index } of text.matchAll(elements)) {
     if (index < from || open.has(name)) continue;
     const close = `</${name}>`;
     const end = text.indexOf(close, index + tag.length);

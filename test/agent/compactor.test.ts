@@ -311,3 +311,24 @@ test("a summary is held to what may be spent: before it, between its attempts; o
   await compactor(looped(22), [SUMMARY], { spending }).made.compact("turn-4", "", never);
   expect(told).toEqual(["begin", "drop", "begin"]);
 });
+
+test("C10 C11 instructions stand once, with the summary: messages that stay keep none of an earlier state", async () => {
+  const messages = looped(22);
+  const head = '<project_context>\nTABS\n</project_context>\n\n<skill name="s">\nSKILL\n</skill>\n\n';
+  const late: Message = { role: "user", text: `${head}now this` };
+  messages.push(late, { role: "assistant", text: "on it", calls: [] });
+  const given: (readonly Message[])[] = [];
+  const redeliver = async (retained: readonly Message[]): Promise<string> => {
+    given.push(retained);
+    return "<project_context>\nSPACES\n</project_context>";
+  };
+  const { made } = compactor(messages, [SUMMARY], { redeliver, keepRecentTokens: 300 });
+  expect(await made.beforeRequest("turn-1", never)).toBeUndefined();
+  const texts = messages.map(({ text }) => text).join("\n");
+  expect(texts.split("SPACES")).toHaveLength(2);
+  expect(texts).not.toContain("TABS");
+  expect(texts).toContain("SKILL");
+  expect(messages.some(({ role, text }) => role === "user" && text.endsWith("now this"))).toBe(true);
+  // What stays holds none of it, so it is asked for again.
+  expect(JSON.stringify(given)).not.toContain("TABS");
+});
