@@ -9,11 +9,12 @@ async function main(argv: readonly string[]): Promise<void> {
   if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V") && (await writeLine(`thndrs ${version}`))) return;
   // Lazy door: everything else.
   const { runProgram } = await import("./program.ts");
-  const { stuck } = await runProgram(argv, (code) => {
-    process.exitCode = code;
+  await runProgram(argv, {
+    code: (code) => {
+      process.exitCode = code;
+    },
+    now: () => process.exit(),
   });
-  // A reader that takes nothing would keep us for ever.
-  if (stuck) process.exit();
 }
 
 await main(process.argv.slice(2));

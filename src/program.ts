@@ -24,8 +24,8 @@ const STALL_MS = 1000;
 /** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
 const BUG_GRACE_MS = 5000;
 
-/** First signal: everything winds down, children first. Second: the program ends at once, children killed. */
-function listenToSignals(processes: ProcessOwner, controller: AbortController): void {
+/** First signal: everything winds down, children first. Second (`endNow`): the program ends at once, children killed. */
+function listenToSignals(controller: AbortController, endNow: EndNow): void {
   // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
   process.on("SIGCHLD", () => {});
   const ignored = ignoredSignals();
@@ -36,13 +36,15 @@ function listenToSignals(processes: ProcessOwner, controller: AbortController): 
     if (signal === "SIGQUIT" && ignored.has(signal)) continue;
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
-      endNow(processes, signal);
+      endNow(signal);
     });
   }
 }
 
-function endNow(processes: ProcessOwner | undefined, signal: (typeof SIGNALS)[number]): void {
-  processes?.killAllNow();
+type EndNow = (signal: (typeof SIGNALS)[number]) => void;
+
+/** As a signal that nobody listens to would end it. */
+function dieOf(signal: (typeof SIGNALS)[number]): void {
   for (const name of SIGNALS) process.removeAllListeners(name);
   process.kill(process.pid, signal);
 }
@@ -87,9 +89,13 @@ type Start = {
   readonly elapsed: () => number;
   /** Told who owns the processes, as soon as somebody does. */
   readonly adopt: (processes: ProcessOwner) => void;
+  readonly endNow: EndNow;
 };
 
-async function open({ parsed, env, output, controller, elapsed, adopt }: Start): Promise<ExitCode> {
+/** How the program ends: `code` takes its exit code, the last one counts; `now` ends it whatever is still going on. */
+export type Exit = { readonly code: (code: ExitCode) => void; readonly now: () => void };
+
+async function open({ parsed, env, output, controller, elapsed, adopt, endNow }: Start): Promise<ExitCode> {
   const { command, words, flags, dash } = parsed;
   if (flags.version) {
     output.stdout.line(
@@ -109,7 +115,7 @@ async function open({ parsed, env, output, controller, elapsed, adopt }: Start):
   const { createProcessOwner } = await import("./base/process.ts");
   const processes = createProcessOwner({ adopts: true });
   adopt(processes);
-  listenToSignals(processes, controller);
+  listenToSignals(controller, endNow);
   try {
     if (command !== "") {
       const { runCommand } = await import("./cli/commands.ts");
@@ -122,11 +128,8 @@ async function open({ parsed, env, output, controller, elapsed, adopt }: Start):
   }
 }
 
-/**
- * Runs what argv asks for, to its end. `exit` takes the code as soon as one is known; the last one counts. `stuck`: it does not
- * end by itself, because a reader that takes nothing was given up.
- */
-export async function runProgram(argv: readonly string[], exit: (code: ExitCode) => void): Promise<{ readonly stuck: boolean }> {
+/** Runs what argv asks for, to its end. A reader that takes nothing and was given up keeps the program from ending by itself. */
+export async function runProgram(argv: readonly string[], exit: Exit): Promise<void> {
   const started = performance.now();
   const elapsed = (): number => performance.now() - started;
   const env = readEnvironment();
@@ -140,14 +143,21 @@ export async function runProgram(argv: readonly string[], exit: (code: ExitCode)
   const adopt = (owner: ProcessOwner): void => {
     processes = owner;
   };
+  const endNow: EndNow = (signal) => {
+    processes?.killAllNow();
+    // A terminal in the middle of a write gets its modes back from the runtime only, which a signal would not let do it.
+    if (!output.stdout.busy && !output.stderr.busy) return dieOf(signal);
+    if (!bug) exit.code(exitOf(`signal:${signal}`) ?? EXIT.internal);
+    exit.now();
+  };
   const end = () => ({ output, format: format ?? formatOf(argv), verbose, elapsedMs: elapsed() });
   // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
   const onBug = async (error: unknown): Promise<void> => {
     bug = true;
-    exit(EXIT.internal);
+    exit.code(EXIT.internal);
     controller.abort("internal error");
     // Does not keep the program: only one that hangs meets it.
-    setTimeout(() => endNow(processes, "SIGTERM"), BUG_GRACE_MS).unref();
+    setTimeout(() => endNow("SIGTERM"), BUG_GRACE_MS).unref();
     const { reportBug } = await import("./cli/early-end.ts");
     reportBug(error, end());
   };
@@ -163,21 +173,21 @@ export async function runProgram(argv: readonly string[], exit: (code: ExitCode)
     format = parsed.flags.outputFormat ?? "text";
     verbose = parsed.flags.verbose ?? false;
     if (parsed.flags.color && parsed.flags.color !== "auto") output = openOutput({ env, color: parsed.flags.color });
-    code = await open({ parsed, env, output, controller, elapsed, adopt });
+    code = await open({ parsed, env, output, controller, elapsed, adopt, endNow });
   } catch (error) {
     const { reportFatal } = await import("./cli/early-end.ts");
     code = reportFatal(error, end(), controller.signal);
   }
-  exit(bug ? EXIT.internal : code);
+  exit.code(bug ? EXIT.internal : code);
   const { stdout, stderr } = output;
   await Promise.all([stdout.flush(), stderr.flush()]);
   if (stdout.lost) {
-    if (!bug && code === EXIT.ok) exit(lateCode(controller.signal));
+    if (!bug && code === EXIT.ok) exit.code(lateCode(controller.signal));
     // The same terminal, as likely as not.
     if (stdout.broken === "ETIMEDOUT") stderr.hurry(STALL_MS);
     const { reportLost } = await import("./cli/early-end.ts");
     reportLost(end());
     await stderr.flush();
   }
-  return { stuck: [stdout, stderr].some(({ broken, busy }) => broken !== undefined && busy) };
+  if ([stdout, stderr].some(({ broken, busy }) => broken !== undefined && busy)) exit.now();
 }

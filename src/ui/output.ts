@@ -163,7 +163,7 @@ class FileStream implements OutputStream {
       while (this.#queue.length > 0 && this.broken === undefined) {
         const batch = this.#queue;
         this.#queue = [];
-        for (const part of joined(batch)) for (const piece of pieces(part)) await this.#send(sink, piece);
+        for (const part of joined(batch)) for (const piece of pieces(part, sink.pieceBytes)) await this.#send(sink, piece);
       }
     } catch (error) {
       this.#break(error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "EIO");
@@ -204,13 +204,10 @@ function joined(batch: readonly (string | Uint8Array)[]): readonly (string | Uin
   return [...batch];
 }
 
-/** What a slow reader takes at a time: whoever takes one of them is not stuck. */
-const PIECE_BYTES = 64 * 1024;
-
-function* pieces(part: string | Uint8Array): Generator<string | Uint8Array> {
-  if (part.length <= PIECE_BYTES) return yield part;
+function* pieces(part: string | Uint8Array, most: number): Generator<string | Uint8Array> {
+  if (part.length * 3 <= most || Buffer.byteLength(part) <= most) return yield part;
   const bytes = typeof part === "string" ? new TextEncoder().encode(part) : part;
-  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
+  for (let from = 0; from < bytes.length; from += most) yield bytes.subarray(from, from + most);
 }
 
 /** One line on stdout for a program that says nothing else. False when it was lost; a reader that is not there loses nothing. */

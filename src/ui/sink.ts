@@ -6,21 +6,26 @@
 import { isTerminal } from "./device.ts";
 
 export interface Sink {
+  /** What is best written at a time: whoever takes so much of a slow reader's share has not stalled. */
+  readonly pieceBytes: number;
   /** Resolves when all of it has left. Rejects with a system error. */
   write(part: string | Uint8Array): Promise<void>;
 }
 
 /** Text collected before it is handed to the kernel in one go. */
 const BATCH_BYTES = 64 * 1024;
+/** A second's work of a slow line. */
+const PIECE_BYTES = 4 * 1024;
 /** Somebody else has made the descriptor non-blocking, and it takes nothing at the moment. */
 const FULL_PAUSE_MS = 10;
 
 type Fs = typeof import("node:fs");
 
 /** Bun's own writer: quick, but it makes what it writes to non-blocking. */
-function directSink(target: Bun.BunFile): Sink {
+function directSink(target: Bun.BunFile, pieceBytes: number): Sink {
   const writer = target.writer({ highWaterMark: BATCH_BYTES });
   return {
+    pieceBytes,
     async write(part) {
       await writer.write(part);
       await writer.flush();
@@ -41,6 +46,7 @@ function writeOnce(fs: Fs, fd: number, bytes: Uint8Array, from: number): Promise
 /** Written by another thread, which may wait as long as it likes. */
 function waitingSink(fs: Fs, fd: number): Sink {
   return {
+    pieceBytes: PIECE_BYTES,
     async write(part) {
       const bytes = typeof part === "string" ? Buffer.from(part) : part;
       for (let from = 0; from < bytes.length; ) from += await writeOnce(fs, fd, bytes, from);
@@ -64,7 +70,8 @@ export function openSink(fd: 1 | 2): Sink {
   const fs = process.getBuiltinModule("node:fs");
   const kind = fs.fstatSync(fd);
   // Files and the null device take everything at once.
-  if (kind.isFile() || (kind.isCharacterDevice() && !isTerminal(fd))) return directSink(fd === 1 ? Bun.stdout : Bun.stderr);
+  if (kind.isFile() || (kind.isCharacterDevice() && !isTerminal(fd)))
+    return directSink(fd === 1 ? Bun.stdout : Bun.stderr, Number.POSITIVE_INFINITY);
   const own = kind.isFIFO() ? ownPipe(fs, fd) : undefined;
-  return own === undefined ? waitingSink(fs, fd) : directSink(Bun.file(own));
+  return own === undefined ? waitingSink(fs, fd) : directSink(Bun.file(own), PIECE_BYTES);
 }

@@ -60,6 +60,19 @@ test("a slow reader is no stalled one: it gets everything", async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: `${LONG}\n` });
 });
 
+test("a reader that is slow and never stops gets the whole result, also behind a limit", async () => {
+  const text = LONG.slice(0, 150_000);
+  await using model = await startModel([{ text }]);
+  // 2,000 bytes at a time: far fewer in a second than a pipe holds.
+  const slow = 'while b=$(head -c 2000 | base64) && [ -n "$b" ]; do sleep 0.02; printf %s "$b" | base64 -d; done';
+  const { stdout } = await runThndrs({
+    command: ["/bin/sh", "-c", `"$0" "$@" | { ${slow}; }`, binary],
+    args: ["-p", "go", "--quiet", "--output-format", "json", "--timeout", "1s"],
+    env: model.env,
+  });
+  expect(JSON.parse(stdout)).toMatchObject({ status: "ok", text });
+});
+
 test.each([
   ["stdout", '"$0" --version; cat /proc/self/fdinfo/1'],
   ["stdout of a run", '"$0" -p go --quiet; cat /proc/self/fdinfo/1'],
@@ -76,7 +89,12 @@ test.each([
   expect(Number.parseInt(flags ?? "7777", 8) & 0o4000).toBe(0);
 });
 
-test.each(["SIGTERM", "SIGHUP", "SIGINT"] as const)("a terminal that takes nothing: %s ends the REPL", async (signal) => {
+test.each([
+  ["SIGTERM", 1],
+  ["SIGHUP", 1],
+  ["SIGINT", 1],
+  ["SIGTERM", 2],
+] as const)("a terminal that takes nothing: %s ends the REPL, sent %d times", async (signal, times) => {
   if (process.platform !== "linux" || Bun.which("script") === null) return;
   await using dir = await tempDir({});
   await using model = await startModel([{ text: LONG, hold: { gate: "stopped" } }]);
@@ -91,7 +109,7 @@ test.each(["SIGTERM", "SIGHUP", "SIGINT"] as const)("a terminal that takes nothi
   process.kill(terminal.pid, "SIGSTOP");
   model.server.release("stopped");
   await until(() => isAnswered(dir.path));
-  process.kill(pid, signal);
+  for (let time = 0; time < times; time++) process.kill(pid, signal);
   await until(() => !isRunning(pid));
   process.kill(terminal.pid, "SIGCONT");
   await terminal.exited;
