@@ -9,6 +9,7 @@ import { runThndrs } from "../support/run.ts";
 import { tempDir } from "../support/temp.ts";
 
 const DATA = {
+  "data/.gitignore": "*\n",
   "data/train.jsonl": '{"a":1}\n',
   "data/latest.jsonl": "",
   "data/session-notes.jsonl": '{"type":"user","seq":1}\n',
