@@ -54,7 +54,8 @@ export class GuardedPrompt {
       return false;
     }
     if (OF_THE_TERMINAL.has(event.key) || GIVING_UP.has(event.key) || this.#isReady) return this.#prompt.press(event);
-    this.#wait(this.#typed ? TYPED_MS : UNREAD_MS);
+    // An arrow has sent nobody astray: whoever holds one down before a question that is new waits no longer for it.
+    if (this.#typed || event.key === "enter") this.#wait(this.#typed ? TYPED_MS : UNREAD_MS);
     return true;
   }
 

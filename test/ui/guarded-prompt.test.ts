@@ -183,3 +183,12 @@ test("in lines: what was begun before the question is no answer, be it a number,
   expect(await answer).toBe("no");
   expect(line).toBe("2\nand the tests");
 });
+
+test("an arrow that is held down from the first moment moves as soon as the question is read", async () => {
+  const { clock, guard, rows } = await guarded();
+  for (let press = 0; press < 20; press++) {
+    expect(guard.press(key("down"))).toBe(true);
+    clock.pass(30);
+  }
+  expect(rows()).not.toContain("● once");
+});
