@@ -30,6 +30,7 @@ import { realOf } from "./places.ts";
 import { Preparer } from "./prepare.ts";
 import { recentNested, redeliveryText } from "./redelivery.ts";
 import { chainReason, type Resolved, Resolver } from "./resolve.ts";
+import { ResumedFiles } from "./resumed.ts";
 
 export type {
   ContextEngine,
@@ -57,6 +58,7 @@ class Engine implements ContextEngine {
   readonly #resolver: Resolver;
   readonly #deliverer: Deliverer;
   readonly #changes: ChangeFinder;
+  readonly #resumed: ResumedFiles;
   readonly #index: BackgroundIndex;
   readonly #places: Places;
   readonly #pins: PinBoard;
@@ -78,6 +80,7 @@ class Engine implements ContextEngine {
     this.#places = new Places(options.root);
     this.#deliverer = new Deliverer(options, this.#ledger, this.#preparer, this.#places);
     this.#changes = new ChangeFinder(options, this.#ledger, this.#resolver, this.#places);
+    this.#resumed = new ResumedFiles(options, this.#ledger, this.#resolver, this.#places, this.#changes);
     this.#index = new BackgroundIndex(options, this.#ledger, this.#resolver, this.#preparer);
     this.#pins = new PinBoard(options.root, options.home);
     this.#pinned = new PinnedFiles(options, this.#ledger, this.#preparer, this.#changes);
@@ -260,7 +263,7 @@ class Engine implements ContextEngine {
     if (first && recorded.length === 0) return { text: "", pieces: [] };
     const found = first ? [] : [await this.#changes.chain(this.#cwd), await this.#changes.claimed()];
     for (const source of recorded) this.#pinned.remember(source.path, source.contentHash);
-    if (recorded.length > 0) found.push(await this.#changes.resumed(recorded, new Set(this.#pins.files()), this.#cwd));
+    if (recorded.length > 0) found.push(await this.#resumed.compare(recorded, new Set(this.#pins.files()), this.#cwd));
     const wanted = unique([...found.flatMap((part) => part.wanted), ...(await this.#changes.appeared(this.#cwd))]);
     const sent = await this.#deliverer.refresh(wanted, this.#cwd, (entry) => this.#changes.capOf(entry));
     for (const { info, status } of sent) if (status === "added" && info.origin === "link") this.#changes.tell("added", info);

@@ -222,6 +222,7 @@ test("C10 resume: recorded hashes are compared with disk and the current text is
     recorded(b.dir.at("out.md"), "x", ".."),
     recorded(b.at("../out.md"), "x", "p/../../.."),
     recorded("/etc/hostname", "x", "/etc"),
+    recorded("/gone/config/AGENTS.md", "x", "~", "global"),
   ];
   b.engine.resumed(earlier);
   const first = await b.engine.start();
