@@ -1,6 +1,6 @@
 /** ACP with the compiled binary: driven by a client nobody here wrote, driving an agent nobody here wrote, and itself. */
 import { afterAll, expect, test } from "bun:test";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { FAKE } from "../acp/stage.ts";
 import { binary } from "../support/launch.ts";
@@ -33,6 +33,9 @@ afterAll(() => {
   for (const place of places) {
     for (const pid of livingIn(place.path)) process.kill(pid, "SIGKILL");
     place.remove();
+    // acpx keeps its sockets in a directory named after the home, whatever TMPDIR says, and leaves it.
+    const name = new Bun.CryptoHasher("sha256").update(place.path).digest("hex").slice(0, 10);
+    rmSync(`/tmp/acpx-${name}`, { recursive: true, force: true });
   }
 });
 
