@@ -102,15 +102,21 @@ test.each([
   const command = ["script", "-qfc", `'${binary}'`, "/dev/null"];
   await using terminal = await Terminal.start({ command, args: [], cwd: dir.path, env: model.env });
   await terminal.waitFor("❯");
-  const [pid] = runningIn(dir.path).filter((one) => readlinkSync(`/proc/${one}/exe`) === binary);
-  if (pid === undefined) throw new Error("it does not run");
+  // A look at /proc can pass a process over while others come and go.
+  const ours = (): number | undefined => runningIn(dir.path).find((one) => readlinkSync(`/proc/${one}/exe`) === binary);
+  let pid = ours();
+  while (pid === undefined) {
+    await Bun.sleep(5);
+    pid = ours();
+  }
+  const own = pid;
   await terminal.write("go\r");
   await model.server.request(1);
   process.kill(terminal.pid, "SIGSTOP");
   model.server.release("stopped");
   await until(() => isAnswered(dir.path));
-  for (let time = 0; time < times; time++) process.kill(pid, signal);
-  await until(() => !isRunning(pid));
+  for (let time = 0; time < times; time++) process.kill(own, signal);
+  await until(() => !isRunning(own));
   process.kill(terminal.pid, "SIGCONT");
   await terminal.exited;
 });
