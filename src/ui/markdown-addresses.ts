@@ -19,6 +19,28 @@ function says(text: string, target: string): boolean {
   return [text, `http://${text}`, `mailto:${text}`].includes(target);
 }
 
+/** Up to where an address may end. What may close emphasis around it is no part of it. */
+const BARE_WHOLE =
+  /(?<!\]\(<?)(?:(?:https?|ftp):\/\/|(?<!\/\/)www\.|(?<![\w.+-])[\w.+-]+@(?=\w))(?:[^\s<>()[\]*`|\\]|\*(?=\w))*[^\s<>()[\]*`|\\_~]/gi;
+const MARKUP = /[!"$%'()*+,./:<=>?@[\\\]^_`{|}~-]/g;
+const BRACKETED = /<((?:https?|ftp):\/\/[^\s<>]*)>/gi;
+/** In these an escape would be seen, or a link by another rule begins. */
+const UNSAFE = /[`\\]|<(?!(?:https?|ftp):\/\/)|\]:|^(?: {4}|\t)/im;
+
+/** As it is; `&amp;` in it is still a reference. */
+function escaped(address: string): string {
+  return address.replace(MARKUP, "\\$&");
+}
+
+/** The source with its bare addresses escaped, for a renderer that knows no hyperlinks; undefined where that may be seen. */
+export function withoutBareLinks(source: string): string | undefined {
+  if (UNSAFE.test(source)) return undefined;
+  return source
+    .replace(NAMED, (whole, name: string, address: string) => (says(name, address) ? name : whole))
+    .replace(BRACKETED, (_whole, address: string) => escaped(address))
+    .replace(BARE_WHOLE, escaped);
+}
+
 /** True where a rendering with hyperlinks is worth a look. */
 export function hasBareAddress(text: string): boolean {
   return MARKS.some((mark) => text.includes(mark)) && BARE.test(text);

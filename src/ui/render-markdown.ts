@@ -2,7 +2,7 @@
  * Blocks of sanitised Markdown → text for the terminal, by `Bun.markdown.ansi`. Refuses: text that was not sanitised;
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
-import { hasBareAddress, withAddresses, withoutTargets } from "./markdown-addresses.ts";
+import { hasBareAddress, withAddresses, withoutBareLinks, withoutTargets } from "./markdown-addresses.ts";
 import type { Block } from "./markdown-blocks.ts";
 import { withWrappedHeadings } from "./markdown-headings.ts";
 import { sourceOf, withoutEscapes } from "./markdown-source.ts";
@@ -44,8 +44,15 @@ function widthOf({ columns }: RenderStyle): number {
   return Math.max(8, columns);
 }
 
-/** By the renderer with hyperlinks, without them; undefined where that would hide where a link leads. */
+/**
+ * By the renderer with hyperlinks, without them; undefined where that would hide where a link leads. Without colours the renderer
+ * knows no hyperlinks: bare addresses are kept from becoming links.
+ */
 function withAddressesOnce(markdown: string, theme: { readonly columns: number; readonly colors: boolean }): string | undefined {
+  if (!theme.colors) {
+    const text = withoutBareLinks(markdown);
+    return text === undefined ? undefined : Bun.markdown.ansi(text, { ...theme, hyperlinks: false });
+  }
   const { text, told } = withAddresses(markdown);
   return withoutTargets(Bun.markdown.ansi(text, { ...theme, hyperlinks: true }), told);
 }
@@ -57,16 +64,16 @@ function ansi(markdown: string, style: RenderStyle, hasBare = false): string {
   return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 
-/** Addresses in it could stand once. Without colours the renderer knows no hyperlinks, and writes each of them twice. */
-function mayShowOnce({ text, fence }: Block, style: RenderStyle): boolean {
-  return !fence && style.color && hasBareAddress(text);
+/** Addresses in it could stand once; left to itself the renderer writes each of them twice. */
+function mayShowOnce({ text, fence }: Block): boolean {
+  return !fence && hasBareAddress(text);
 }
 
 /** A block by itself. A part of a fence keeps its frame only where the fence really begins and ends. */
 function renderAlone(block: Block, style: RenderStyle): string {
   const { fence } = block;
   const source = `${sourceOf(block, widthOf(style))}\n`;
-  const rendered = withoutEscapes(block, closed(ansi(source, style, mayShowOnce(block, style)), style));
+  const rendered = withoutEscapes(block, closed(ansi(source, style, mayShowOnce(block)), style));
   if (!fence || (fence.head && fence.tail)) return rendered;
   // What ends where it was cut has no more lines, only the end of the frame.
   const from = fence.head ? 0 : block.text === "" && fence.tail ? 2 : 1;
@@ -81,10 +88,10 @@ const MAX_TOGETHER = 64 * 1024;
 /** Outside of a fence, what may reach into the blocks that follow: HTML, definitions of links and notes, an open fence. */
 const REACHES_ON = /<|\]:|```|~~~/;
 
-function staysAlone(block: Block, style: RenderStyle): boolean {
+function staysAlone(block: Block): boolean {
   const { text, fence } = block;
   if (text.includes(SEAM)) return true;
-  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text) || mayShowOnce(block, style);
+  return fence ? !fence.head || !fence.tail : REACHES_ON.test(text) || mayShowOnce(block);
 }
 
 /** Each as `renderAlone` gives it, with one call of the renderer: a call costs as much as a short block. */
@@ -121,7 +128,7 @@ export function renderBlocks(blocks: readonly Block[], style: RenderStyle): stri
   for (const [at, block] of blocks.entries()) {
     const quick = quickMarkdown(block, { columns: widthOf(style), color: style.color });
     if (quick !== undefined) texts[at] = quick;
-    else if (staysAlone(block, style)) texts[at] = fitted(block, renderAlone(block, style));
+    else if (staysAlone(block)) texts[at] = fitted(block, renderAlone(block, style));
     else {
       places.push(at);
       together.push(block);

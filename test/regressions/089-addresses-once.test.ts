@@ -48,3 +48,30 @@ test("an address with control characters is no way to the terminal", () => {
   ])
     lines(text);
 });
+
+function plainLines(text: string): string[] {
+  const [rendered = ""] = renderBlocks([{ text, continues: false }], { color: false, columns: COLUMNS });
+  return rendered.split("\n");
+}
+
+test.each([
+  ["see https://a.example/x?a=1&b=2, or", ["see https://a.example/x?a=1&b=2, or"]],
+  ["www.a.example and me@a.example", ["www.a.example and me@a.example"]],
+  ["(see <https://a.example>).", ["(see https://a.example)."]],
+  ["**https://a.example** or _https://a.example/b_", ["https://a.example or https://a.example/b"]],
+  ["https://a.example/_b_*c_*", ["https://a.example/_b_*c_*"]],
+  ["https://a.example/_b_c__d__", ["https://a.example/_b_c__d__"]],
+  ["[https://a.example](https://a.example)", ["https://a.example"]],
+  ["- at https://a.example/b it", ["  * at https://a.example/b it"]],
+  ["| a |\n| - |\n| https://a.example |", ["+-------------------+", "| a                 |"]],
+  ["https://a.example, [here](https://b.example)", ["https://a.example,", "here (https://b.example)"]],
+  ["[https://a.example](https://b.example)", ["https://a.example (https://b.example)"]],
+  ["https://a.example/?a&amp;b&#60;c", ["https://a.example/?a&b<c"]],
+])("without colours: %j", (text, expected) => {
+  expect(plainLines(text).slice(0, expected.length)).toEqual(expected);
+});
+
+test.each(["`https://a.example`", "<b>https://a.example</b>", "a\\_b", "    https://a.example"])(
+  "without colours: where an escape would be seen nothing is escaped: %j",
+  (text) => expect(plainLines(text).join("\n")).not.toContain("\\"),
+);
