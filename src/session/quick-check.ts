@@ -5,11 +5,11 @@
  */
 import { isObject } from "../base/json.ts";
 import { isEnvelope } from "./envelope.ts";
-import { type Fields, SHAPES, type Shape, type Wanted } from "./record-shapes.ts";
+import { type Fields, named, SHAPES, type Shape, type Wanted } from "./record-shapes.ts";
 import { type ReadRecord, type RecordType, SCHEMA_VERSION } from "./records.ts";
 
-const ENVELOPE: ReadonlySet<string> = new Set(["schema_version", "seq", "time", "type"]);
-const NONE: ReadonlySet<string> = new Set([]);
+const ENVELOPE = named({ schema_version: "count", seq: "count", time: "text", type: "text" });
+const NONE = named({});
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
@@ -39,18 +39,13 @@ function fits(value: unknown, wanted: Wanted): boolean {
   }
 }
 
-/** An object may have a field called `constructor`. */
-function own(fields: Fields, name: string): Wanted | undefined {
-  return Object.hasOwn(fields, name) ? fields[name] : undefined;
-}
-
 /** Every field that has to be there, and no others than those that may be; `besides` are not looked at. */
-function hasShape(value: Readonly<Record<string, unknown>>, { required, optional, count }: Shape, besides: ReadonlySet<string>) {
+function hasShape(value: Readonly<Record<string, unknown>>, { required, optional, count }: Shape, besides: Fields) {
   let missing = count;
   for (const name of Object.keys(value)) {
-    if (besides.has(name)) continue;
-    const demanded = own(required, name);
-    const wanted = demanded ?? own(optional, name);
+    if (besides[name] !== undefined) continue;
+    const demanded = required[name];
+    const wanted = demanded ?? optional[name];
     if (wanted === undefined || !fits(value[name], wanted)) return false;
     if (demanded !== undefined) missing -= 1;
   }

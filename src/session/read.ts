@@ -6,7 +6,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { errnoOf } from "../base/file-problem.ts";
 import { UserError } from "../base/user-error.ts";
-import { LineSplitter, parseLine } from "./lines.ts";
+import { LineSplitter, parseLine, parseObject } from "./lines.ts";
 import { glance } from "./quick-check.ts";
 import type { ReadRecord, RecordType } from "./records.ts";
 
@@ -76,6 +76,13 @@ export async function* readRecords(path: string, tally: Tally, options: ReadOpti
     tally.nulBlocks += parsed.nulBlocks;
     for (const value of parsed.values) found.push({ value, seen: glance(value), bytes: line.length });
   };
+  const acceptLines = (text: string): void => {
+    for (const line of text.split("\n")) {
+      const value = options.only !== undefined && isOtherType(line, options.only) ? null : parseObject(line);
+      if (value) found.push({ value, seen: glance(value), bytes: line.length });
+      else if (value === undefined) accept(Buffer.from(line));
+    }
+  };
   let look: ((value: unknown) => ReadRecord | undefined) | undefined;
   const judge = async (): Promise<void> => {
     const values = found;
@@ -102,7 +109,7 @@ export async function* readRecords(path: string, tally: Tally, options: ReadOpti
       const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES, position);
       if (bytesRead === 0) break;
       position += bytesRead;
-      splitter.push(chunk.subarray(0, bytesRead), accept);
+      splitter.push(chunk.subarray(0, bytesRead), accept, acceptLines);
       await judge();
       tally.oversized = splitter.oversized;
       const batch = window.take(options.only !== undefined);
@@ -131,10 +138,13 @@ async function openForReading(path: string) {
 }
 
 /** Cheap refusal of lines our own writer wrote with a type nobody asked for. */
-function isOtherType(line: Buffer, only: ReadonlySet<RecordType>): boolean {
-  const type = CANONICAL_TYPE.exec(line.toString("latin1", 0, 160))?.[1];
+function isOtherType(line: Buffer | string, only: ReadonlySet<RecordType>): boolean {
+  const isText = typeof line === "string";
+  const type = CANONICAL_TYPE.exec(isText ? line.slice(0, 160) : line.toString("latin1", 0, 160))?.[1];
+  if (type === undefined || only.has(type as RecordType)) return false;
   // A damaged line may hold a second record behind the first: only a line that ends like a record, and is one, is passed over.
-  return type !== undefined && !only.has(type as RecordType) && line[line.length - 1] === 125 && line.indexOf(RECORD, 1) === -1;
+  const last = isText ? line.charCodeAt(line.length - 1) : line[line.length - 1];
+  return last === 125 && line.indexOf(RECORD, 1) === -1;
 }
 
 /** Puts records into `seq` order within a bounded window. In an undamaged file nothing ever waits in it. */

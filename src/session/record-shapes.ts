@@ -15,8 +15,13 @@ export type Shape = {
   readonly count: number;
 };
 
+/** Without a prototype: a record may have a field called `constructor`. */
+export function named(fields: Fields): Fields {
+  return Object.assign(Object.create(null), fields);
+}
+
 function shape(required: Fields, optional: Fields = {}): Shape {
-  return { required, optional, count: Object.keys(required).length };
+  return { required: named(required), optional: named(optional), count: Object.keys(required).length };
 }
 
 const words = (...words: readonly string[]) => ({ words });

@@ -45,11 +45,12 @@ export class SourceFold {
   }
 
   #use(path: string): void {
+    const nested = [...this.#held.values()].filter(({ origin }) => origin === "nested");
+    if (nested.length === 0) return;
     const place = posix.normalize(path);
-    for (const source of [...this.#held.values()]) {
-      const { scope, origin } = source;
-      const directory = place.startsWith("/") ? dirname(source.path) : scope;
-      if (origin !== "nested" || (place !== directory && !place.startsWith(`${directory}/`))) continue;
+    for (const source of nested) {
+      const directory = place.startsWith("/") ? dirname(source.path) : source.scope;
+      if (place !== directory && !place.startsWith(`${directory}/`)) continue;
       this.#held.delete(source.path);
       this.#held.set(source.path, source);
     }

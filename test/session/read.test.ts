@@ -133,6 +133,28 @@ test("lines come out the same whatever the chunks", () => {
   }
 });
 
+test("lines that come together are the lines that come one by one, with NUL, over the limit or cut anywhere", () => {
+  const bytes = Buffer.from(`one\n\ntwo é\nth\0ree\n${"x".repeat(40)}\n\u2028four\n${"y".repeat(12)}\nlast`);
+  for (const limit of [1000, 30, 12]) {
+    for (let size = 1; size <= bytes.length; size++) {
+      const found = [false, true].map((together) => {
+        const splitter = new LineSplitter(limit);
+        const lines: string[] = [];
+        const onLine = (line: Buffer): void => void lines.push(line.toString("utf8"));
+        const onLines = (text: string): void => {
+          expect(text).not.toContain("\0");
+          lines.push(...text.split("\n"));
+        };
+        for (let at = 0; at < bytes.length; at += size)
+          splitter.push(Buffer.from(bytes.subarray(at, at + size)), onLine, together ? onLines : undefined);
+        splitter.finish(onLine);
+        return { lines, oversized: splitter.oversized };
+      });
+      expect(found[1]).toEqual(found[0]);
+    }
+  }
+});
+
 test("only the wanted types are yielded, also from damaged lines", async () => {
   const text = `${line(0, SAMPLES.user)}\n${line(1, SAMPLES.user)}${line(2, SAMPLES.usage)}\n${line(3, SAMPLES.usage)}\n`;
   const { seqs } = await read(text, { only: new Set(["usage"]) });
