@@ -26,7 +26,7 @@ export function parsePattern(source: string): ToolPattern {
   return { source, name: match[1], ...(match[2] !== undefined && { argument: match[2] }) };
 }
 
-/** Wildcard match over the whole text in linear time for any pattern (greedy with one point of return). */
+/** Wildcard match over the whole text in at most pattern × text steps (greedy with one point of return). */
 export function wildcard(pattern: string, text: string): boolean {
   let at = 0;
   let index = 0;

@@ -4,14 +4,17 @@
  */
 import { once } from "./once.ts";
 
-/** Control sequences of a terminal, 7-bit and 8-bit forms. Unterminated strings lose their introducer only. */
+/**
+ * Control sequences of a terminal, 7-bit and 8-bit forms. Unterminated strings lose their introducer only. No string holds an
+ * introducer: looking for the end of each would take quadratic time.
+ */
 const sequences = once(
   () =>
     new RegExp(
       [
         "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]", // CSI: colours, cursor, modes
-        "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)", // OSC: titles, links
-        "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x9c]*(?:\\x1b\\\\|\\x9c)", // DCS, SOS, PM, APC
+        "(?:\\x1b\\]|\\x9d)[^\\x07\\x1b\\x90\\x98\\x9c-\\x9f]*(?:\\x07|\\x1b\\\\|\\x9c)", // OSC: titles, links
+        "(?:\\x1b[PX^_]|[\\x90\\x98\\x9e\\x9f])[^\\x1b\\x90\\x98\\x9c-\\x9f]*(?:\\x1b\\\\|\\x9c)", // DCS, SOS, PM, APC
         "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*", // a CSI that was cut off
         "\\x1b[ -/]*[0-~]", // character sets, keypad modes, save and restore
       ].join("|"),
@@ -105,16 +108,14 @@ export function incompleteUtf8Tail(bytes: Uint8Array): number {
   return 0;
 }
 
+/** A control sequence that is not complete; a string may lack no more than the second half of its end. */
+const INCOMPLETE_ESCAPE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\n]*\x1b?|[PX^_][^\x1b\n]*\x1b?|[ -/]*)$/;
+
 /** How many bytes at the end of `bytes` begin a control sequence that is not complete yet; 0 when none of 64 bytes or fewer. */
 export function incompleteEscapeTail(bytes: Uint8Array): number {
-  const from = Math.max(0, bytes.length - 64);
-  const start = bytes.lastIndexOf(0x1b);
-  if (start < from) return 0;
-  const tail = Buffer.from(bytes.subarray(start)).toString("latin1");
-  if (tail === "\x1b" || /^\x1b\[[0-?]*[ -/]*$/.test(tail) || /^\x1b\][^\x07\n]*$/.test(tail) || /^\x1b[ -/]+$/.test(tail)) {
-    return bytes.length - start;
-  }
-  return 0;
+  const tail = Buffer.from(bytes.subarray(Math.max(0, bytes.length - 64))).toString("latin1");
+  const found = tail.includes("\x1b") ? INCOMPLETE_ESCAPE.exec(tail) : null;
+  return found === null ? 0 : tail.length - found.index;
 }
 
 /** 1234567 → `1,234,567`, whatever the locale. */

@@ -47,6 +47,13 @@ describe("H10 control sequences", () => {
     }
   });
 
+  test("strings that never end take no longer than their length: introducers are no part of a string", () => {
+    const size = 256 * 1024;
+    for (const start of ["\x9d", "\x90", "\x98", "\x9e", "\x9f", "\x9b", "\x1b]", "\x1bP", "\x1b[", "\x1b ", "\x9dab", "\x9b1;"])
+      expect(cleanTerminalLine(start.repeat(size))).not.toMatch(/[\x00-\x08\x0a-\x1f\x7f-\x9f]/);
+    expect(cleanTerminalLine("a\x9d0;one\x9d0;two\x9cb")).toBe("a0;oneb");
+  });
+
   test("a text keeps its lines", () => {
     expect(cleanTerminalText("a\r\n\x1b[1mb\x1b[0m\n1\r2\n")).toBe("a\nb\n2\n");
     expect(cleanTerminalText("plain\ntext")).toBe("plain\ntext");
@@ -101,6 +108,11 @@ describe("H09 pieces", () => {
     expect(incompleteEscapeTail(bytes("abc\x1b[38;5"))).toBe(6);
     expect(incompleteEscapeTail(bytes("abc\x1b[38;5m"))).toBe(0);
     expect(incompleteEscapeTail(bytes("\x1b]0;ti"))).toBe(6);
+    expect(incompleteEscapeTail(bytes("a\x1b]0;ti\x1b"))).toBe(7);
+    expect(incompleteEscapeTail(bytes("a\x1bPq\x1b"))).toBe(4);
+    expect(incompleteEscapeTail(bytes("\x1b]0;ti\x1b\\"))).toBe(0);
+    expect(incompleteEscapeTail(bytes("\x1b]0;ti\x07b\x1b"))).toBe(1);
+    expect(incompleteEscapeTail(bytes("\x1b(Ba"))).toBe(0);
     expect(incompleteEscapeTail(bytes(`\x1b[${"1;".repeat(60)}`))).toBe(0);
   });
 });
