@@ -129,9 +129,14 @@ export function protectedFacts(
   return [...said, ...open].filter((fact) => kept.has(fact));
 }
 
+const OPEN = "<protected_facts>\n";
+const CLOSE = "\n</protected_facts>";
+
 /** The facts that a summary message holds. */
 export function factsOf(summary: string): readonly string[] {
-  const block = /<protected_facts>\n([\s\S]*?)\n<\/protected_facts>/.exec(summary)?.[1] ?? "";
+  const start = summary.indexOf(OPEN);
+  const end = start === -1 ? -1 : summary.indexOf(CLOSE, start + OPEN.length);
+  const block = end === -1 ? "" : summary.slice(start + OPEN.length, end);
   return block.split("\n").flatMap((line) => (line.startsWith("- ") ? [line.slice(2)] : []));
 }
 

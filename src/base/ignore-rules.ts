@@ -33,6 +33,7 @@ const matchers = once((): typeof import("ignore") => require("ignore"));
 const NO_RULES: Omit<IgnoreLevel, "tests"> = { git: [], dot: [], own: [], all: [] };
 /** An ignore file larger than this is no ignore file. */
 const MAX_IGNORE_BYTES = 1_048_576;
+const MAX_RULE_CHARS = 4096;
 /** The matcher caches every answer; past this many it starts afresh, so memory stays bounded. */
 const MAX_CACHED_ANSWERS = 20_000;
 
@@ -192,6 +193,8 @@ function readRules(path: string): string[] {
 }
 
 function isRule(line: string): boolean {
+  // Nothing honest is longer than a path; a matcher would look for the end of a longer one again and again.
+  if (line.length > MAX_RULE_CHARS) return false;
   // One of slashes only would be the directory itself, which git never means.
   return !/^!?[/ ]*$/.test(line) && !line.startsWith("#");
 }

@@ -4,7 +4,7 @@
  */
 
 const OWN_TAGS =
-  /<(?=\s*\/?\s*(?:source|project_context(?:_update)?|project_instructions|thndrs_self_knowledge(?:_update)?|skill(?:_reference|_content)?|available_skills|environment|conversation_summary)\b)/gi;
+  /<(?=\s*(?:\/\s*)?(?:source|project_context(?:_update)?|project_instructions|thndrs_self_knowledge(?:_update)?|skill(?:_reference|_content)?|available_skills|environment|conversation_summary)\b)/gi;
 
 /** Text that can close or open none of our elements. */
 export function escapeOwnTags(text: string): string {

@@ -45,11 +45,11 @@ function clip(text: string, limit: number): string {
   const head = bytes
     .subarray(0, half)
     .toString()
-    .replace(/\uFFFD+$/, "");
+    .replace(/\uFFFD{1,3}$/, "");
   const tail = bytes
     .subarray(bytes.length - half)
     .toString()
-    .replace(/^\uFFFD+/, "");
+    .replace(/^\uFFFD{1,3}/, "");
   return `${head}\n[… ${bytes.length - 2 * half} bytes …]\n${tail}`;
 }
 

@@ -125,7 +125,7 @@ export type ParsedInput =
  */
 export function parseInput(typed: string): ParsedInput {
   if (typed.startsWith("//")) return { kind: "text", text: typed.slice(1) };
-  const match = /^[/:]([a-zA-Z][\w-]*)(?:[ \t]+([^\n]*))?$/.exec(typed.trimEnd());
+  const match = /^[/:]([a-zA-Z][\w-]*)(?:[ \t]([^\n]*))?$/.exec(typed.trimEnd());
   if (!match) return { kind: "text", text: typed };
   const name = (match[1] ?? "").toLowerCase();
   const command = SLASH_COMMANDS.find((known) => known.name === name);

@@ -210,3 +210,12 @@ test("rules of everyday ignore files are read alike by all", () => {
   ];
   expect(others.filter((rule) => !isReadOtherwise(rule))).toEqual([]);
 });
+
+test("a rule of half a megabyte holds nobody up, and the others count", () => {
+  const root = place.at("long");
+  mkdirSync(join(root, "sub"), { recursive: true });
+  writeFileSync(join(root, ".gitignore"), `${" ".repeat(500_000)}x\n*.log\n`);
+  writeFileSync(join(root, "sub", ".gitignore"), `a${" ".repeat(500_000)}x\n**/b${" ".repeat(200_000)}/**/c\n*.tmp\n`);
+  const tree = new IgnoreTree(root);
+  expect(["a.log", "a.txt", "sub/a.tmp", "sub/a.txt"].map((path) => tree.ignores(path))).toEqual([true, false, true, false]);
+});

@@ -25,3 +25,8 @@ test("no text opens or closes an element of ours, in any spelling; other markup 
 test("a value cannot leave its quotes or its line", () => {
   expect(attribute('a"b<c>&\n\u2028')).toBe("a&quot;b&lt;c&gt;&amp;&#10;&#8232;");
 });
+
+test("blanks behind an opening bracket take no longer than there are", () => {
+  const text = `<${" ".repeat(300_000)}/${" ".repeat(300_000)}x`;
+  expect(escapeOwnTags(text)).toBe(text);
+});
