@@ -19,7 +19,7 @@ import { type Bus, createBus } from "./bus.ts";
 import type { Extras } from "./extras.ts";
 import { type ChosenModel, openModel } from "./model.ts";
 import type { OpenOptions } from "./open-options.ts";
-import { openSession } from "./session.ts";
+import { type OpenedSession, openSession } from "./session.ts";
 import { demandSkillDirs, openSkills } from "./skills.ts";
 import { demandTools } from "./toolbox.ts";
 
@@ -48,6 +48,18 @@ async function extrasOf({ recordFile, captureFile }: OpenOptions, hide: (text: s
   const warn = (message: string): void =>
     bus.emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "file_lost", message } });
   return openExtras({ recordFile, captureFile, redact: hide, warn });
+}
+
+/** The model was chosen for this very run. */
+function isNamed({ flags, env, replayFile }: OpenOptions): boolean {
+  return flags.model !== undefined || (env.THNDRS_MODEL ?? "") !== "" || replayFile !== undefined;
+}
+
+/** A session goes on with the model of the configuration; whoever chose another one for it should know. */
+function tellOtherModel({ id, lastModel }: OpenedSession, { name }: ChosenModel, bus: Bus): void {
+  if (lastModel === undefined || lastModel === "" || lastModel === name || lastModel.startsWith("replay/")) return;
+  const message = `session ${id} was last used with ${lastModel}; this run uses ${name} (--model or /model ${lastModel} goes on with that one)`;
+  bus.emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_model", message } });
 }
 
 /**
@@ -100,6 +112,7 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     redact: hide,
     emit: bus.emit,
   });
+  if (!isNamed(options)) tellOtherModel(session, chosen, bus);
   const skills = await openingSkills;
   const opened = { options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden };
   return { ...(await assemble({ ...opened, settleExtras })), writer };

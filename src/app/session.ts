@@ -56,6 +56,8 @@ export type OpenedSession = {
   readonly skills: readonly string[];
   /** A summary that waits for its review. */
   readonly pending?: PendingSummary | undefined;
+  /** `provider/id` that a resumed session was last used with. */
+  readonly lastModel?: string | undefined;
 };
 
 const NOTHING = { history: [], seqs: [], turns: 0, sources: [], decisions: { pins: [], drops: [] }, skills: [] } as const;
@@ -120,6 +122,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       decisions: resumed.decisions,
       skills: resumed.skills,
       pending: resumed.pendingCompaction,
+      lastModel: resumed.model,
     };
   }
   const id = request.id ?? newSessionId(new Date());
