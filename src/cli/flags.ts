@@ -137,7 +137,7 @@ export const FLAGS: readonly FlagSpec[] = [
     choices: ["auto", "always", "never"],
     help: "colour on a terminal (default auto)",
   },
-  { name: "verbose", short: "v", kind: "boolean", help: "say more on stderr: the inventory, every tool call, diagnostics" },
+  { name: "verbose", short: "v", kind: "boolean", help: "say more on stderr: what was loaded, notes, why a call failed" },
   { name: "quiet", short: "q", kind: "boolean", help: "say only errors on stderr" },
   { name: "help", short: "h", kind: "boolean", help: "show help" },
   { name: "version", short: "V", kind: "boolean", help: "show the version" },
