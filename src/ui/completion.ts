@@ -26,7 +26,7 @@ export function completionTarget(text: string, cursor: number): CompletionTarget
   }
   const command = /^[/:]([a-z-]*)$/.exec(head);
   if (command) return { kind: "command", from: 1, to: cursor, word: command[1] ?? "", before: [] };
-  const argument = /^[/:]([a-z-]+)\s+((?:\S+\s+)*)(\S*)$/.exec(head);
+  const argument = /^[/:]([a-z-]+)[ \t]+((?:\S+[ \t]+)*)(\S*)$/.exec(head);
   if (!argument) return undefined;
   const word = argument[3] ?? "";
   const before = [argument[1] ?? "", ...(argument[2] ?? "").split(/\s+/).filter((part) => part !== "")];

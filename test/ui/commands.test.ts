@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
 import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
+import type { Repl } from "../../src/ui/repl.ts";
+import { candidatesFor } from "../../src/ui/repl-completion.ts";
 import { helpLines, parseInput, SLASH_COMMANDS, typedFor } from "../../src/ui/slash.ts";
 import { menuLine, statusLine } from "../../src/ui/status.ts";
 import { createStyle, fit, shortCount, shortTime, wrap } from "../../src/ui/style.ts";
@@ -66,6 +68,34 @@ test("completion: what stands at the cursor", () => {
   expect(at("mail me@home|")).toBe("-");
   expect(at("plain|")).toBe("-");
   expect(at("text /he|")).toBe("-");
+  // More than one line is no command.
+  expect(at("/model \nopen|")).toBe("-");
+});
+
+test("completion: behind a command's one value there is nothing to complete", async () => {
+  const repl = {
+    knownModels: () => ["a/b"],
+    controls: {
+      background: { list: () => [{ id: "bg1" }] },
+      skills: { list: () => [{ name: "tidy" }] },
+      sessionDir: undefined,
+      context: { pins: () => [], drops: () => [], ledger: () => ({ items: [] }) },
+    },
+  } as unknown as Repl;
+  const offered = async (line: string): Promise<readonly string[]> => {
+    const target = completionTarget(line, line.length);
+    return target ? candidatesFor(repl, target, AbortSignal.abort()) : [];
+  };
+  expect(await offered("/model ")).toEqual(["a/b"]);
+  expect(await offered("/reasoning ")).toContain("high");
+  expect(await offered("/skills ")).toEqual(["tidy"]);
+  expect(await offered("/bg ")).toEqual(["cancel"]);
+  expect(await offered("/bg cancel ")).toEqual(["bg1"]);
+  for (const { name } of SLASH_COMMANDS) {
+    expect([name, await offered(`:${name} value `)]).toEqual([name, []]);
+    expect([name, await offered(`:${name} value more `)]).toEqual([name, []]);
+  }
+  expect(await offered("/bg cancel bg1 ")).toEqual([]);
 });
 
 test("completion: beginnings before the rest, the longest shared beginning", () => {
