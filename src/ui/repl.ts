@@ -69,7 +69,7 @@ export class Repl {
     const view = (): LiveView => this.#view();
     this.#live = options.plain
       ? createPlainTerminal(this.#stream, view)
-      : createLiveTerminal({ stream: this.#stream, view, layout, reflows: options.reflows });
+      : createLiveTerminal({ stream: this.#stream, view, layout, reflows: options.reflows, calmMs: options.calmMs });
     this.#transcript = createTranscript({
       style: this.#style,
       color: this.#stream.color,

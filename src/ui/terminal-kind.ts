@@ -7,6 +7,14 @@ export function isPlainTerminal(env: Environment): boolean {
   return env.TERM === undefined || env.TERM === "" || env.TERM === "dumb";
 }
 
+/**
+ * How long after a change of size the terminal may have another one than it told: tmux tells the second of two after a quarter of a
+ * second, and others are about to while their window is drawn larger.
+ */
+export function calmMs(env: Environment): number {
+  return env.TMUX || /^(?:tmux|screen)/.test(env.TERM ?? "") ? 300 : 60;
+}
+
 const REFLOWING = /^(?:tmux|xterm-kitty|xterm-ghostty|alacritty|foot|wezterm|contour)/;
 
 /**
