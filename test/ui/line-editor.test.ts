@@ -81,16 +81,19 @@ function typed(text: string, ...commands: EditCommand[]): string {
 test("readline keys", () => {
   expect(typed("one two| three", "word-left")).toBe("one |two three");
   expect(typed("one |two three", "word-right")).toBe("one two| three");
-  expect(typed("one two-three|", "kill-word-left")).toBe("one |");
-  expect(typed("one two-three|", "kill-word-left", "yank", "yank")).toBe("one two-threetwo-three|");
+  expect(typed("one two-three|", "kill-blank-left")).toBe("one |");
+  // Alt+Backspace: the part of it that Alt+B goes back over.
+  expect(typed("one two-three. |", "kill-word-left")).toBe("one two-|");
+  expect(typed("one two-three|", "kill-word-left", "kill-word-left", "yank")).toBe("one two-three|");
+  expect(typed("one two-three|", "kill-blank-left", "yank", "yank")).toBe("one two-threetwo-three|");
   // Cuts with nothing between them are one, in the order in which it stood.
-  expect(typed("one two three|", "kill-word-left", "kill-word-left", "yank")).toBe("one two three|");
+  expect(typed("one two three|", "kill-blank-left", "kill-blank-left", "yank")).toBe("one two three|");
   expect(typed("one |two three", "kill-word-right", "kill-word-right", "line-end", "yank")).toBe("one two three|");
   expect(typed("ab\nc|d\nef", "kill-to-end", "kill-to-end", "kill-to-start", "kill-to-start", "text-end", "yank")).toBe(
     "abef\ncd\n|",
   );
-  expect(typed("one two|", "kill-word-left", "left", "kill-to-start", "yank")).toBe("one| ");
-  expect(typed("one two|", "kill-word-left", "yank", "kill-word-left", "yank")).toBe("one two|");
+  expect(typed("one two|", "kill-blank-left", "left", "kill-to-start", "yank")).toBe("one| ");
+  expect(typed("one two|", "kill-blank-left", "yank", "kill-blank-left", "yank")).toBe("one two|");
   expect(typed("one two|", "kill-to-start", "kill-to-start", "yank")).toBe("one two|");
   expect(typed("ab|cd\nef", "kill-to-end")).toBe("ab|\nef");
   expect(typed("ab|\nef", "kill-to-end")).toBe("ab|ef");
