@@ -39,6 +39,8 @@ export function matching(candidates: readonly string[], word: string, limit: num
   const starts: string[] = [];
   const contains: string[] = [];
   for (const candidate of candidates) {
+    // A directory whose name is there: what is asked for is what it holds.
+    if (candidate === word && candidate.endsWith("/")) continue;
     const low = candidate.toLowerCase();
     if (low.startsWith(wanted)) starts.push(candidate);
     else if (wanted !== "" && low.includes(wanted)) contains.push(candidate);

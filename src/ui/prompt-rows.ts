@@ -8,6 +8,8 @@ const MESSAGE = 1e5;
 /** As clack marks them, also where the terminal has no such signs. */
 const CHOICE = /^[│|] {2}[●○> ] /;
 const MARKED = /^[│|] {2}[●>] /;
+/** What a long list is searched for. */
+const SEARCH = /^[│|] {2}Search:/;
 const BAR = /^[│|└—]?\s*$/;
 
 /** How soon each row goes; the marked choice never does. */
@@ -24,7 +26,7 @@ function costs(rows: readonly string[]): number[] {
     if (BAR.test(row) || /^[│|] {2}\.\.\.$/.test(row)) return GONE_FIRST - index;
     if (choice < 0) return MESSAGE - index;
     if (index > last) return GONE_FIRST + index;
-    if (index < choice) return MESSAGE + index;
+    if (index < choice) return SEARCH.test(row) ? 2.5 : MESSAGE + index;
     // What follows first: it may be the rest of the marked one.
     return index > marked ? 2 * (index - marked) : 2 * (marked - index) + 1;
   });

@@ -99,6 +99,7 @@ test("completion: behind a command's one value there is nothing to complete", as
 });
 
 test("completion: beginnings before the rest, the longest shared beginning", () => {
+  expect(matching(["src/", "src/ui/", "lib/src/", "src/main.ts"], "src/", 10)).toEqual(["src/ui/", "src/main.ts", "lib/src/"]);
   expect(matching(["beta", "alphabet", "Bear"], "be", 10)).toEqual(["beta", "Bear", "alphabet"]);
   expect(matching(["a", "b", "c"], "", 2)).toEqual(["a", "b"]);
   expect(sharedPrefix(["src/keyboard.ts", "src/keys.ts"], "src/k")).toBe("src/key");

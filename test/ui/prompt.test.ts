@@ -95,6 +95,15 @@ test("something typed stays in sight on a terminal of a few rows", async () => {
   }
 });
 
+test("a long list on a terminal of a few rows: what it is searched for stays in sight", async () => {
+  const prompt = await openPrompt(listOf({ message: "Which?", choices: choices(30) }), 40, 24, () => undefined);
+  prompt.press({ type: "text", text: "1" });
+  expect(plain(prompt.frame(40, 5).lines)).toMatch(/^◆ {2}Which\?\n│ {2}Search: 1.*\n│ {2}● choice 1\n│ {2}○ choice 10$/);
+  expect(plain(prompt.frame(40, 4).lines)).toMatch(/^◆ {2}Which\?\n│ {2}● choice 1\n│ {2}○ choice 10$/);
+  prompt.press(key("escape"));
+  await prompt.answer;
+});
+
 test("long names on small terminals: the marked choice is in sight, and can be told from the others", async () => {
   for (const count of [2, 4, 8, 20]) {
     for (const isGuarded of [false, true]) {
