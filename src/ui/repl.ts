@@ -32,6 +32,7 @@ import { composeView } from "./repl-view.ts";
 import { Sending } from "./sending.ts";
 import { typedFor } from "./slash.ts";
 import { createStyle, type Style } from "./style.ts";
+import { spacesMarks } from "./terminal-kind.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
 import { Typing } from "./typing.ts";
@@ -65,7 +66,7 @@ export class Repl {
     this.#stream = stdout.isTerminal ? stdout : stderr;
     this.#style = createStyle(this.#stream.color);
     const segmenter = createSegmenter();
-    const layout = createInputLayout(segmenter);
+    const layout = createInputLayout(segmenter, spacesMarks(options.env));
     const view = (): LiveView => this.#view();
     this.#live = options.plain
       ? createPlainTerminal(this.#stream, view)

@@ -9,7 +9,7 @@ import { candidatesFor } from "../../src/ui/repl-completion.ts";
 import { helpLines, parseInput, SLASH_COMMANDS, typedFor } from "../../src/ui/slash.ts";
 import { menuLine, statusLine } from "../../src/ui/status.ts";
 import { createStyle, fit, shortCount, shortTime, wrap } from "../../src/ui/style.ts";
-import { reflowsLines } from "../../src/ui/terminal-kind.ts";
+import { reflowsLines, spacesMarks } from "../../src/ui/terminal-kind.ts";
 import { tempDir } from "../support/temp.ts";
 
 function say(typed: string): string {
@@ -245,4 +245,15 @@ test("text that is given back means the same again, whatever it begins with", ()
   }
   for (const text of ["plain", "/usr/bin", "/clear\nmore", "::before", ": x"]) expect(typedFor(text)).toBe(text);
   for (const text of [":quit", ":nonsense x"]) expect(parseInput(typedFor(text))).toEqual({ kind: "text", text: ` ${text}` });
+});
+
+test("which terminals give a vowel sign beside its letter a cell of its own", () => {
+  for (const env of [
+    { TERM: "xterm-256color" },
+    { TERM: "tmux-256color", TMUX: "/tmp/x", KITTY_WINDOW_ID: "1" },
+    { VTE_VERSION: "7600" },
+  ])
+    expect([env, spacesMarks(env)]).toEqual([env, true]);
+  for (const env of [{ TERM: "xterm-kitty" }, { TERM_PROGRAM: "iTerm.app" }, { WT_SESSION: "1" }])
+    expect([env, spacesMarks(env)]).toEqual([env, false]);
 });

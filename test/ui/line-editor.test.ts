@@ -144,3 +144,23 @@ test("a text of 200 KB is laid out and edited quickly", () => {
   }
   expect(performance.now() - started).toBeLessThan(4000);
 });
+
+test("vowel signs beside their letters: the cursor stands where terminals that count as wcwidth have it", () => {
+  const layout = createInputLayout(segmenter, true);
+  // As tmux 3.3a says after it was sent these.
+  for (const [text, cells] of [
+    ["हिन्दी", 5],
+    ["नमस्ते", 4],
+    ["यह हिंदी में", 9],
+    ["क्षत्रिय", 6],
+    ["বাংলা", 5],
+    ["தமிழ்", 4],
+    ["ไทย", 3],
+    ["日本 e\u0301", 6],
+  ] as const) {
+    expect([text, layout.place(text, 80, text.length).column]).toEqual([text, cells]);
+    for (const row of layout.rows(text, 4)) expect(layout.place(row.shown, 80, row.shown.length).column).toBeLessThanOrEqual(4);
+  }
+  expect(layout.vertical("यह हिंदी\nabcdefghi", 80, 8, 1)).toBe(9 + 7);
+  expect(createInputLayout(segmenter).place("हिन्दी", 80, 6).column).toBe(3);
+});
