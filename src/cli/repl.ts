@@ -15,7 +15,7 @@ import { resolveProviders } from "../provider/presets.ts";
 import type { Output } from "../ui/output.ts";
 import { Repl } from "../ui/repl.ts";
 import { visible } from "../ui/sanitize.ts";
-import { isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
+import { calmMs, isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
 import type { CommandContext } from "./command.ts";
 import { openRun, type RunContext } from "./run.ts";
 
@@ -121,6 +121,7 @@ export async function runRepl(context: RunContext): Promise<ExitCode> {
     first: wanted === undefined ? {} : { resume: wanted },
     plain: isPlainTerminal(env),
     reflows: reflowsLines(env),
+    calmMs: calmMs(env),
     exitCodeOf: exitOf,
   });
   return repl.run();

@@ -21,5 +21,6 @@ export type ReplOptions = {
   readonly first: Change;
   readonly plain: boolean;
   readonly reflows: boolean;
+  readonly calmMs: number;
   readonly exitCodeOf: (reason: string) => ExitCode | undefined;
 };

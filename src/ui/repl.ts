@@ -32,6 +32,7 @@ import { composeView } from "./repl-view.ts";
 import { Sending } from "./sending.ts";
 import { typedFor } from "./slash.ts";
 import { createStyle, type Style } from "./style.ts";
+import { spacesMarks } from "./terminal-kind.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
 import { Typing } from "./typing.ts";
@@ -65,11 +66,11 @@ export class Repl {
     this.#stream = stdout.isTerminal ? stdout : stderr;
     this.#style = createStyle(this.#stream.color);
     const segmenter = createSegmenter();
-    const layout = createInputLayout(segmenter);
+    const layout = createInputLayout(segmenter, spacesMarks(options.env));
     const view = (): LiveView => this.#view();
     this.#live = options.plain
       ? createPlainTerminal(this.#stream, view)
-      : createLiveTerminal({ stream: this.#stream, view, layout, reflows: options.reflows });
+      : createLiveTerminal({ stream: this.#stream, view, layout, reflows: options.reflows, calmMs: options.calmMs });
     this.#transcript = createTranscript({
       style: this.#style,
       color: this.#stream.color,

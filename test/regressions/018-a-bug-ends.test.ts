@@ -9,7 +9,7 @@ const root = join(import.meta.dir, "..", "..");
 
 test("a run that cannot wind down after a bug is ended, its children too", async () => {
   await using dir = await tempDir({
-    "fixture.ts": 'process.on("SIGUSR2", () => { setInterval(() => {}, 1000); throw new Error("boom"); });',
+    "fixture.ts": 'process.on("SIGURG", () => { setInterval(() => {}, 1000); throw new Error("boom"); });',
   });
   await using model = await startModel([
     { calls: [{ name: "run_shell", arguments: { argv: ["sleep", "559"] } }] },
@@ -22,7 +22,7 @@ test("a run that cannot wind down after a bug is ended, its children too", async
     timeoutMs: 20_000,
   });
   await model.server.request(1);
-  running.signal("SIGUSR2");
+  running.signal("SIGURG");
   const result = await running.exited;
   expect(result).toMatchObject({ signal: "SIGTERM", leftovers: [] });
   expect(result.stderr).toContain("internal error: boom");

@@ -4,10 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
 import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
+import type { Repl } from "../../src/ui/repl.ts";
+import { candidatesFor } from "../../src/ui/repl-completion.ts";
 import { helpLines, parseInput, SLASH_COMMANDS, typedFor } from "../../src/ui/slash.ts";
 import { menuLine, statusLine } from "../../src/ui/status.ts";
 import { createStyle, fit, shortCount, shortTime, wrap } from "../../src/ui/style.ts";
-import { reflowsLines } from "../../src/ui/terminal-kind.ts";
+import { reflowsLines, spacesMarks } from "../../src/ui/terminal-kind.ts";
 import { tempDir } from "../support/temp.ts";
 
 function say(typed: string): string {
@@ -66,9 +68,38 @@ test("completion: what stands at the cursor", () => {
   expect(at("mail me@home|")).toBe("-");
   expect(at("plain|")).toBe("-");
   expect(at("text /he|")).toBe("-");
+  // More than one line is no command.
+  expect(at("/model \nopen|")).toBe("-");
+});
+
+test("completion: behind a command's one value there is nothing to complete", async () => {
+  const repl = {
+    knownModels: () => ["a/b"],
+    controls: {
+      background: { list: () => [{ id: "bg1" }] },
+      skills: { list: () => [{ name: "tidy" }] },
+      sessionDir: undefined,
+      context: { pins: () => [], drops: () => [], ledger: () => ({ items: [] }) },
+    },
+  } as unknown as Repl;
+  const offered = async (line: string): Promise<readonly string[]> => {
+    const target = completionTarget(line, line.length);
+    return target ? candidatesFor(repl, target, AbortSignal.abort()) : [];
+  };
+  expect(await offered("/model ")).toEqual(["a/b"]);
+  expect(await offered("/reasoning ")).toContain("high");
+  expect(await offered("/skills ")).toEqual(["tidy"]);
+  expect(await offered("/bg ")).toEqual(["cancel"]);
+  expect(await offered("/bg cancel ")).toEqual(["bg1"]);
+  for (const { name } of SLASH_COMMANDS) {
+    expect([name, await offered(`:${name} value `)]).toEqual([name, []]);
+    expect([name, await offered(`:${name} value more `)]).toEqual([name, []]);
+  }
+  expect(await offered("/bg cancel bg1 ")).toEqual([]);
 });
 
 test("completion: beginnings before the rest, the longest shared beginning", () => {
+  expect(matching(["src/", "src/ui/", "lib/src/", "src/main.ts"], "src/", 10)).toEqual(["src/ui/", "src/main.ts", "lib/src/"]);
   expect(matching(["beta", "alphabet", "Bear"], "be", 10)).toEqual(["beta", "Bear", "alphabet"]);
   expect(matching(["a", "b", "c"], "", 2)).toEqual(["a", "b"]);
   expect(sharedPrefix(["src/keyboard.ts", "src/keys.ts"], "src/k")).toBe("src/key");
@@ -214,4 +245,15 @@ test("text that is given back means the same again, whatever it begins with", ()
   }
   for (const text of ["plain", "/usr/bin", "/clear\nmore", "::before", ": x"]) expect(typedFor(text)).toBe(text);
   for (const text of [":quit", ":nonsense x"]) expect(parseInput(typedFor(text))).toEqual({ kind: "text", text: ` ${text}` });
+});
+
+test("which terminals give a vowel sign beside its letter a cell of its own", () => {
+  for (const env of [
+    { TERM: "xterm-256color" },
+    { TERM: "tmux-256color", TMUX: "/tmp/x", KITTY_WINDOW_ID: "1" },
+    { VTE_VERSION: "7600" },
+  ])
+    expect([env, spacesMarks(env)]).toEqual([env, true]);
+  for (const env of [{ TERM: "xterm-kitty" }, { TERM_PROGRAM: "iTerm.app" }, { WT_SESSION: "1" }])
+    expect([env, spacesMarks(env)]).toEqual([env, false]);
 });
