@@ -207,7 +207,8 @@ function hint(kind: FailureClass, status: number): string {
   return "";
 }
 
-function pageTitle(body: string): string | undefined {
+/** The title of a body that is a web page. */
+export function pageTitle(body: string): string | undefined {
   const head = body.slice(0, 4_096);
   if (!/^\s*<(?:!doctype|html|head|\?xml)/i.test(head)) return undefined;
   return oneLine(/<title[^>]*>([^<]*)/i.exec(head)?.[1] ?? "", 100) || "no title";
