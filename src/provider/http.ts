@@ -4,6 +4,7 @@
  */
 import { parseJson } from "../base/json.ts";
 import { isLoopback } from "../base/loopback.ts";
+import { PACKED, unpackedBody } from "../base/packed-body.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
@@ -19,7 +20,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The real one; everything else is handed in by tests. A server on this machine is never asked through a proxy. */
 export const networkFetch: Fetch = (url, init) => {
-  return fetch(url, isLoopback(new URL(url).hostname) ? { ...init, proxy: false } : init);
+  return fetch(url, isLoopback(new URL(url).hostname) ? { ...init, ...PACKED, proxy: false } : { ...init, ...PACKED });
 };
 
 /**
@@ -117,7 +118,7 @@ export function noUrl(settings: ProviderSettings): ProviderFailure {
 }
 
 /** What takes a response in. */
-type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonly stream: EventStream };
+type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonly stream: EventStream; readonly trust: EndTrust };
 
 type Read = { readonly done: boolean; readonly value?: Uint8Array };
 
@@ -164,7 +165,7 @@ class Exchange {
       return yield this.#interrupted() ?? failureOfError(host, error, false);
     }
     this.#lastEvent = performance.now();
-    this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+    this.#reader = unpackedBody(response)?.getReader();
     if (response.status < 200 || response.status >= 300) {
       // A status says enough; a body that does not come is not waited for.
       this.#allow(Math.min(this.#limit, FINISHING_MS));

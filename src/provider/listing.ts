@@ -3,6 +3,7 @@
  * part of a run. Refuses: caching.
  */
 import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
+import { unpackedBody } from "../base/packed-body.ts";
 import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
 import { failure, failureOfError, failureOfStatus, pageTitle } from "./failure.ts";
 import { endpoint, type Fetch, networkFetch, noUrl, requestHeaders } from "./http.ts";
@@ -84,7 +85,7 @@ async function readBody(response: Response, limit: number): Promise<{ readonly t
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of unpackedBody(response) ?? []) {
     text += decoder.decode(chunk.subarray(0, limit - bytes), { stream: true });
     bytes += chunk.length;
     if (bytes > limit) return { text, cut: true };
