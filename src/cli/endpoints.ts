@@ -28,8 +28,8 @@ export type Endpoints = {
 
 /** Joins what is already loaded. */
 export function joinEndpoints(context: CommandContext, root: string, loaded: LoadedConfig): Endpoints {
-  const { env } = context;
-  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const { env, signal } = context;
+  const credentials = createCredentials({ env, configHome: loaded.homes.config, signal });
   return {
     root,
     loaded,
