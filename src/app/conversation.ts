@@ -19,7 +19,8 @@ import type { Message } from "../types/message.ts";
 import type { ExternalAgent } from "./external-agent.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
 import type { ContextLedger } from "./ledger.ts";
-import { lostTexts, wholeTexts } from "./lost-texts.ts";
+import { noteLosses } from "./losses.ts";
+import { wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import { takeSteering } from "./steering.ts";
@@ -281,8 +282,8 @@ export class Conversation implements Runtime {
       steeringWaits: () => queue.steeringWaits(),
       takeSteering: () => this.#takeSteering(turnId),
       limit,
-      beforeRequest: () => this.#noteLosses(() => this.#compactor.beforeRequest(turnId, signal)),
-      makeRoom: () => this.#noteLosses(() => this.#compactor.makeRoom(turnId, signal)),
+      beforeRequest: () => this.#noteLosses(turnId, () => this.#compactor.beforeRequest(turnId, signal)),
+      makeRoom: () => this.#noteLosses(turnId, () => this.#compactor.makeRoom(turnId, signal)),
       ...(checkFinal && { checkFinal }),
       emit: (event) => {
         if (event.type === "request_started") this.#compactor.noteRequest();
@@ -309,13 +310,16 @@ export class Conversation implements Runtime {
     return beginTurnLedger({ turnId, ledger, emit, indexed: () => context.indexed() });
   }
 
-  /** Instruction texts may go when room is made: then they are due again. */
-  async #noteLosses<T>(makeRoom: () => Promise<T>): Promise<T> {
-    const before = [...this.#messages];
-    const made = await makeRoom();
-    const lost = lostTexts(before, this.#messages, this.workspace);
-    if (lost.length > 0) this.#parts.context.lost(lost);
-    return made;
+  #noteLosses<T>(turnId: string, makeRoom: () => Promise<T>): Promise<T> {
+    const { context, emit, workspace } = this.#parts;
+    const losses = {
+      messages: this.#messages,
+      workspace,
+      context,
+      fits: () => this.#compactor.fits(),
+      onSources: (sources: readonly SourceInfo[]) => emit({ type: "context", turnId, sources }),
+    };
+    return noteLosses(losses, makeRoom);
   }
 
   #createCompactor(): Compactor {

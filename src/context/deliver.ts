@@ -79,14 +79,16 @@ export class Deliverer {
     this.#used = 0;
   }
 
-  /** The text of one file has left the conversation, and with it that of its twins. They may be delivered again. */
-  lost(entry: Entry): void {
+  /** The text of one file has left the conversation, and with it that of its twins. All of them may be delivered again. */
+  lost(entry: Entry): readonly Entry[] {
     this.#used = Math.max(0, this.#used - (entry.lastText?.length ?? 0));
     entry.lastText = undefined;
-    for (const left of [entry, ...this.#ledger.claimed().filter(({ twinOf }) => twinOf === entry.path)]) {
+    const all = [entry, ...this.#ledger.claimed().filter(({ twinOf }) => twinOf === entry.path)];
+    for (const left of all) {
       release(left, "left the conversation with an old tool result");
       this.#places.forget(left.place);
     }
+    return all;
   }
 
   /** `wanted` is in order, broad to close. Blocked files yield nothing, or a withdrawal where their text had been sent. */

@@ -166,12 +166,25 @@ class Engine implements ContextEngine {
     for (const drop of drops) this.#ledger.drops.add(drop);
   }
 
-  lost(sources: readonly Drop[]): void {
+  lost(sources: readonly Drop[], unseen: readonly Drop[] = []): Promise<Delivery> {
+    const fresh = new Set(unseen.map(({ path }) => path));
+    const due: Entry[] = [];
     for (const { path, contentHash } of sources) {
       const entry = this.#ledger.get(path);
       if (entry?.claim?.kind !== "text" || entry.claim.hash !== contentHash) continue;
-      this.#deliverer.lost(entry);
+      const left = this.#deliverer.lost(entry);
+      if (fresh.has(path)) due.push(...left.filter(({ origin }) => origin === "nested"));
     }
+    if (due.length === 0) return Promise.resolve(NOTHING);
+    return this.#alone(async () => {
+      const wanted: Wanted[] = [];
+      for (const { place, reason } of due) {
+        const found = await this.#nestedAt(place, reason);
+        if (found) wanted.push(found);
+      }
+      const pieces = await this.#deliverer.deliver(broadToClose(unique(wanted)), this.#cwd);
+      return delivery(formatTouched(pieces), pieces);
+    });
   }
 
   changeDirectory(cwd: string): void {
