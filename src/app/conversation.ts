@@ -9,7 +9,6 @@ import { runTurn, type TurnContext } from "../agent/loop.ts";
 import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
-import { contentHash } from "../base/hash.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { SessionLog } from "../session/log.ts";
@@ -22,6 +21,7 @@ import type { ContextLedger } from "./ledger.ts";
 import { noteLosses } from "./losses.ts";
 import { wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
+import { externalMetadata, promptMetadata } from "./prompt-metadata.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import { takeSteering } from "./steering.ts";
 import type { createTotals } from "./totals.ts";
@@ -204,7 +204,7 @@ export class Conversation implements Runtime {
       if (!external) await this.#parts.ready(turnId, ended);
       const { head, sources, activated } = external ? NOTHING_DUE : await this.#deliver(text);
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
-      emit(external ? this.#externalMetadata(turnId) : this.#metadata(turnId));
+      emit(external ? externalMetadata(this.#parts, turnId) : promptMetadata(this.#parts, turnId, this.#systemPrompt()));
       emit({ type: "turn_started", turnId, text });
       const userSeq = this.#log?.lastSeq ?? -1;
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
@@ -351,48 +351,6 @@ export class Conversation implements Runtime {
       },
     };
     return new Compactor(parts, this.#messages, this.#parts.seqs, this.#parts.pending);
-  }
-
-  #metadata(turnId: string): RunEvent {
-    const { model, provider, toolbox, cwd, skills, diagnostics, context } = this.#parts;
-    const system = this.#systemPrompt();
-    const specs = toolbox.specs();
-    return {
-      type: "prompt_metadata",
-      turnId,
-      model,
-      provider: provider.name,
-      date: this.#parts.today(),
-      cwd,
-      promptFragments: system.fragments,
-      toolNames: specs.map((spec) => spec.name),
-      skillNames: skills.available().map((skill) => skill.name),
-      contextSources: context.sources().flatMap((source) => (source.state === "visible" ? [source.path] : [])),
-      systemPromptHash: contentHash(system.text),
-      toolCatalogHash: contentHash(JSON.stringify(specs)),
-      diagnostics: diagnostics(),
-    };
-  }
-
-  /** Nothing of ours is sent to an external agent but the prompt. */
-  #externalMetadata(turnId: string): RunEvent {
-    const { model, provider, cwd, diagnostics } = this.#parts;
-    const nothing = contentHash("");
-    return {
-      type: "prompt_metadata",
-      turnId,
-      model,
-      provider: provider.name,
-      date: this.#parts.today(),
-      cwd,
-      promptFragments: [],
-      toolNames: [],
-      skillNames: [],
-      contextSources: [],
-      systemPromptHash: nothing,
-      toolCatalogHash: nothing,
-      diagnostics: diagnostics(),
-    };
   }
 }
 
