@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { wireFrames } from "../support/loopback.ts";
 import { modelEnv, NO_WAIT, startModel } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
+import { tempDir } from "../support/temp.ts";
 
 const base64 = (bytes: Uint8Array): string => `base64:${Buffer.from(bytes).toString("base64")}`;
 const FRAMES = wireFrames("chat", { text: "packed" }).join("");
@@ -53,4 +54,14 @@ test("thndrs models tells why a local server at a named address does not answer"
     (name) => `thndrs: warning: ${name.toLowerCase()}: cannot reach 127.0.0.1:9: the connection was refused\n`,
   );
   expect([result.code, result.stdout, result.stderr]).toEqual([1, "", said.join("")]);
+});
+
+test("an MCP server whose answer cannot be unpacked has failed, in one sentence", async () => {
+  const headers = { "content-encoding": "gzip", "content-type": "application/json" };
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("this is no gzip at all", { headers }) });
+  await using dir = await tempDir({ "home/config.toml": `[mcp.servers.s]\nurl = "http://127.0.0.1:${server.port}/mcp"\n` });
+  const result = await runThndrs({ args: ["mcp", "test", "s"], cwd: dir.path, env: { THNDRS_HOME: dir.at("home") } });
+  const said = "s: failed: it sent an answer that cannot be unpacked (content-encoding: gzip)\n";
+  expect([result.code, result.stdout + result.stderr]).toEqual([1, said]);
+  await server.stop(true);
 });
