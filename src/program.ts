@@ -19,6 +19,9 @@ import type { PrintFormat } from "./ui/print.ts";
 /** How long what was told to end goes on writing to a reader that takes nothing. */
 const STALL_MS = 1000;
 
+/** How long the program may take to end by itself once it is done. */
+const LINGER_MS = 500;
+
 /** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
 const BUG_GRACE_MS = 5000;
 
@@ -187,4 +190,6 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
     await stderr.flush();
   }
   if ([stdout, stderr].some(({ broken, busy }) => broken !== undefined && busy)) exit.now();
+  // Nothing of ours goes on here. A question to a keychain cannot be called back and would keep the program; the timer does not.
+  setTimeout(exit.now, controller.signal.aborted ? 0 : LINGER_MS).unref();
 }

@@ -9,7 +9,6 @@ import { runTurn, type TurnContext } from "../agent/loop.ts";
 import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
-import { contentHash } from "../base/hash.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { SessionLog } from "../session/log.ts";
@@ -19,8 +18,10 @@ import type { Message } from "../types/message.ts";
 import type { ExternalAgent } from "./external-agent.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
 import type { ContextLedger } from "./ledger.ts";
-import { lostTexts, wholeTexts } from "./lost-texts.ts";
+import { noteLosses } from "./losses.ts";
+import { wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
+import { externalMetadata, promptMetadata } from "./prompt-metadata.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import { takeSteering } from "./steering.ts";
 import type { createTotals } from "./totals.ts";
@@ -203,7 +204,7 @@ export class Conversation implements Runtime {
       if (!external) await this.#parts.ready(turnId, ended);
       const { head, sources, activated } = external ? NOTHING_DUE : await this.#deliver(text);
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
-      emit(external ? this.#externalMetadata(turnId) : this.#metadata(turnId));
+      emit(external ? externalMetadata(this.#parts, turnId) : promptMetadata(this.#parts, turnId, this.#systemPrompt()));
       emit({ type: "turn_started", turnId, text });
       const userSeq = this.#log?.lastSeq ?? -1;
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
@@ -281,8 +282,8 @@ export class Conversation implements Runtime {
       steeringWaits: () => queue.steeringWaits(),
       takeSteering: () => this.#takeSteering(turnId),
       limit,
-      beforeRequest: () => this.#noteLosses(() => this.#compactor.beforeRequest(turnId, signal)),
-      makeRoom: () => this.#noteLosses(() => this.#compactor.makeRoom(turnId, signal)),
+      beforeRequest: () => this.#noteLosses(turnId, () => this.#compactor.beforeRequest(turnId, signal)),
+      makeRoom: () => this.#noteLosses(turnId, () => this.#compactor.makeRoom(turnId, signal)),
       ...(checkFinal && { checkFinal }),
       emit: (event) => {
         if (event.type === "request_started") this.#compactor.noteRequest();
@@ -309,13 +310,16 @@ export class Conversation implements Runtime {
     return beginTurnLedger({ turnId, ledger, emit, indexed: () => context.indexed() });
   }
 
-  /** Instruction texts may go when room is made: then they are due again. */
-  async #noteLosses<T>(makeRoom: () => Promise<T>): Promise<T> {
-    const before = [...this.#messages];
-    const made = await makeRoom();
-    const lost = lostTexts(before, this.#messages, this.workspace);
-    if (lost.length > 0) this.#parts.context.lost(lost);
-    return made;
+  #noteLosses<T>(turnId: string, makeRoom: () => Promise<T>): Promise<T> {
+    const { context, emit, workspace } = this.#parts;
+    const losses = {
+      messages: this.#messages,
+      workspace,
+      context,
+      fits: () => this.#compactor.fits(),
+      onSources: (sources: readonly SourceInfo[]) => emit({ type: "context", turnId, sources }),
+    };
+    return noteLosses(losses, makeRoom);
   }
 
   #createCompactor(): Compactor {
@@ -347,48 +351,6 @@ export class Conversation implements Runtime {
       },
     };
     return new Compactor(parts, this.#messages, this.#parts.seqs, this.#parts.pending);
-  }
-
-  #metadata(turnId: string): RunEvent {
-    const { model, provider, toolbox, cwd, skills, diagnostics, context } = this.#parts;
-    const system = this.#systemPrompt();
-    const specs = toolbox.specs();
-    return {
-      type: "prompt_metadata",
-      turnId,
-      model,
-      provider: provider.name,
-      date: this.#parts.today(),
-      cwd,
-      promptFragments: system.fragments,
-      toolNames: specs.map((spec) => spec.name),
-      skillNames: skills.available().map((skill) => skill.name),
-      contextSources: context.sources().flatMap((source) => (source.state === "visible" ? [source.path] : [])),
-      systemPromptHash: contentHash(system.text),
-      toolCatalogHash: contentHash(JSON.stringify(specs)),
-      diagnostics: diagnostics(),
-    };
-  }
-
-  /** Nothing of ours is sent to an external agent but the prompt. */
-  #externalMetadata(turnId: string): RunEvent {
-    const { model, provider, cwd, diagnostics } = this.#parts;
-    const nothing = contentHash("");
-    return {
-      type: "prompt_metadata",
-      turnId,
-      model,
-      provider: provider.name,
-      date: this.#parts.today(),
-      cwd,
-      promptFragments: [],
-      toolNames: [],
-      skillNames: [],
-      contextSources: [],
-      systemPromptHash: nothing,
-      toolCatalogHash: nothing,
-      diagnostics: diagnostics(),
-    };
   }
 }
 

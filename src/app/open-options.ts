@@ -31,6 +31,8 @@ export type OpenOptions = {
   /** Real path. */
   readonly cwd: string;
   readonly processes: ProcessOwner;
+  /** Ends what is waited for on the way: the run that follows ends at once. */
+  readonly signal?: AbortSignal;
   readonly rendererMode: RunFacts["rendererMode"];
   readonly flags: RunFlags;
   /** `--replay FILE`, relative to `cwd`. */

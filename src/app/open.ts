@@ -89,12 +89,13 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     addressSecrets(baseUrl),
   );
   const referenced = [...referencedValues(loaded.settings, env), ...addresses];
-  const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced });
+  const giveUp = options.signal && { signal: options.signal };
+  const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced, ...giveUp });
   const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] });
   const { settle: settleExtras, ...extras } = await extrasOf(options, hide, bus);
-  const shared = { env, credentials, maxCost: flags.maxCost, cwd, ...extras };
+  const shared = { ...giveUp, env, credentials, maxCost: flags.maxCost, cwd, ...extras };
   const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
   const openOther = (name: string): Promise<ChosenModel> =>
     openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });

@@ -9,7 +9,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Decisions } from "../session/decisions.ts";
 import { ownerOf } from "../session/ids.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
-import { directoryProblem } from "../session/log-directory.ts";
+import { directoryProblem, ignoreProblem } from "../session/log-directory.ts";
 import type { RecordedSource } from "../session/recorded-sources.ts";
 import type { PendingSummary } from "../session/replay.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
@@ -89,6 +89,8 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
   let opened: SessionLog | undefined;
   const begin = (log: SessionLog): SessionLog => {
     opened = log;
+    const message = log.healthy ? ignoreProblem(dir) : undefined;
+    if (message) emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_ignore", message } });
     record = createRecorder({ log, redact });
     return log;
   };

@@ -88,6 +88,7 @@ export async function openRun(
     env,
     cwd,
     processes,
+    signal: context.controller.signal,
     rendererMode,
     flags,
     ...(ask && { ask }),

@@ -221,7 +221,13 @@ async function prune(context: CommandContext, place: SessionPlace, words: readon
   if (olderThan === undefined && keep === undefined)
     throw new UserError("sessions prune needs --older-than DURATION, --keep N or both");
   const rules = { ...(olderThan === undefined ? {} : { olderThan }), ...(keep === undefined ? {} : { keep }) };
-  const chosen = selectForPrune(listSessions(place.dir), rules, new Date());
+  const all = listSessions(place.dir);
+  const own = place.owner.alone ? all : all.filter(({ workspace }) => workspace === place.owner.root);
+  if (own.length < all.length)
+    context.output.stderr.line(
+      `thndrs: ${all.length - own.length} of the ${all.length} sessions in ${visible(place.dir)} are not of this workspace and stay (thndrs sessions delete ID removes one)`,
+    );
+  const chosen = selectForPrune(own, rules, new Date());
   if (context.flags.dryRun !== true) sweepLocks(place.dir);
   return removeAll(
     context,

@@ -144,7 +144,7 @@ export async function runTrust(context: CommandContext): Promise<ExitCode> {
   const { flags, words, env, cwd } = context;
   if (words.length > 0) throw new UserError("thndrs trust takes no words: it is about the workspace you are in (or --cwd DIR)");
   if (flags.list && flags.revoke) throw new UserError("--list and --revoke do not go together");
-  const store = openTrust(findHomes(env, cwd).config);
+  const store = openTrust(findHomes(env, cwd).config, context.signal);
   if (flags.list) return list(context, store);
   const { root } = await openWorkspace(cwd);
   return flags.revoke ? revoke(context, store, root) : grant(context, store, root);

@@ -40,10 +40,11 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-async function takeLock(path: string): Promise<string> {
+async function takeLock(path: string, signal: AbortSignal | undefined): Promise<string> {
   const lock = `${path}.lock`;
   const deadline = performance.now() + LOCK_WAIT_MS;
   for (;;) {
+    signal?.throwIfAborted();
     await makeDirectory(path);
     try {
       await (await open(lock, "wx", 0o600)).close();
@@ -61,15 +62,16 @@ async function takeLock(path: string): Promise<string> {
 
 /**
  * Reads the file, lets `change` answer with its new text, and writes that with `mode`; nobody else's change is lost between the
- * two.
- * @throws UserError with the reason
+ * two. `signal` ends the wait for somebody else's change.
+ * @throws UserError with the reason; what `signal` was aborted with
  */
 export async function updateSettingsFile(
   path: string,
   mode: number,
   change: (read: Exclude<FileRead, { kind: "unreadable" }>) => string | Promise<string>,
+  signal?: AbortSignal,
 ): Promise<void> {
-  const lock = await takeLock(path);
+  const lock = await takeLock(path, signal);
   try {
     const read = readSettingsFile(path);
     // Writing over what cannot be read would lose it.
@@ -82,8 +84,12 @@ export async function updateSettingsFile(
 }
 
 /** The same for a file that nobody else may read. */
-export function updatePrivateFile(path: string, change: (read: FileRead) => string | Promise<string>): Promise<void> {
-  return updateSettingsFile(path, 0o600, change);
+export function updatePrivateFile(
+  path: string,
+  change: (read: FileRead) => string | Promise<string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  return updateSettingsFile(path, 0o600, change, signal);
 }
 
 /** Takes a private file away; one that is not there is no error, nor is one that cannot be removed. */

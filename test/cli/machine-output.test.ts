@@ -34,7 +34,7 @@ test("every status and error class is documented", async () => {
 test("what is documented of an event is what is written", () => {
   const event: RunEvent = { type: "tool_started", turnId: "turn-1", callId: "c", name: "read_file_range", arguments: {} };
   const row = topic.split("\n").find((line) => line.startsWith("| `tool_started` |")) ?? "";
-  const documented = row.match(/`[\w-]+`/g)?.map((word) => word.slice(1, -1));
+  const documented = (row.match(/`[\w-]+`/g) ?? []).map((word) => word.slice(1, -1));
   const { version, type, ...fields } = JSON.parse(eventLine(event) ?? "{}");
   expect(version).toBe(1);
   expect([type, ...Object.keys(fields)]).toEqual(documented);

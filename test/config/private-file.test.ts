@@ -1,6 +1,6 @@
 /** Files of the config home: what stands in the way is said at once, two changes at a time lose nothing. */
 import { expect, test } from "bun:test";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { UserError } from "../../src/base/user-error.ts";
 import { updatePrivateFile } from "../../src/config/private-file.ts";
 import { tempDir } from "../support/temp.ts";
@@ -26,3 +26,14 @@ test("changes made at the same time wait for each other; the file and its direct
   expect(statSync(place.at("state")).mode & 0o777).toBe(0o700);
   expect(() => statSync(`${path}.lock`)).toThrow();
 });
+
+test("the wait for somebody else's change ends with the signal, and nothing is changed", async () => {
+  await using place = await tempDir({ "list.lock": "" });
+  const path = place.at("list");
+  const control = new AbortController();
+  const waiting = updatePrivateFile(path, () => "x", control.signal).catch((thrown: unknown) => thrown);
+  control.abort("signal:SIGINT");
+  expect(await waiting).toBe("signal:SIGINT");
+  expect(await updatePrivateFile(path, () => "x", control.signal).catch((thrown: unknown) => thrown)).toBe("signal:SIGINT");
+  expect([existsSync(path), existsSync(`${path}.lock`)]).toEqual([false, true]);
+}, 3000);
