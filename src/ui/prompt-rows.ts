@@ -6,8 +6,9 @@ const GONE_FIRST = 1e6;
 const MESSAGE = 1e5;
 
 /** As clack marks them, also where the terminal has no such signs. */
-const CHOICE = /^[│|] {2}[●○> ] /;
-const MARKED = /^[│|] {2}[●>] /;
+const CHOICE = /^[│|] {2}[●○> ](?: |$)/;
+const MARKED = /^[│|] {2}[●>](?: |$)/;
+const KEYS = /^[│|] {2}↑\/↓/;
 /** What a long list is searched for. */
 const SEARCH = /^[│|] {2}Search:/;
 const BAR = /^[│|└—]?\s*$/;
@@ -16,19 +17,22 @@ const BAR = /^[│|└—]?\s*$/;
 function costs(rows: readonly string[]): number[] {
   const first = rows.findIndex((row) => !BAR.test(row));
   const choice = rows.findIndex((row) => CHOICE.test(row));
-  const last = rows.findLastIndex((row) => CHOICE.test(row));
   // Where there are no choices: something typed, in the last row that is no frame.
   const typed = rows.findLastIndex((row) => !BAR.test(row));
   const marked = choice < 0 ? typed : rows.findLastIndex((row) => MARKED.test(row));
+  const isEnd = (row: string): boolean => KEYS.test(row) || BAR.test(row);
+  // A choice may take several rows.
+  const next = rows.findIndex((row, index) => index > marked && (CHOICE.test(row) || isEnd(row)));
+  const end = rows.findIndex((row, index) => index > marked && isEnd(row));
   return rows.map((row, index) => {
     if (index === marked) return 0;
     if (index === first) return 1;
     if (BAR.test(row) || /^[│|] {2}\.\.\.$/.test(row)) return GONE_FIRST - index;
     if (choice < 0) return MESSAGE - index;
-    if (index > last) return GONE_FIRST + index;
-    if (index < choice) return SEARCH.test(row) ? 2.5 : MESSAGE + index;
-    // What follows first: it may be the rest of the marked one.
-    return index > marked ? 2 * (index - marked) : 2 * (marked - index) + 1;
+    if (end >= 0 && index >= end) return GONE_FIRST + index;
+    if (index < choice) return SEARCH.test(row) ? 3.5 : MESSAGE + index;
+    if (index > marked && index < next) return 1 + (index - marked) / 100;
+    return 2 + Math.abs(index - marked);
   });
 }
 

@@ -180,7 +180,7 @@ test("a list of long names at 20x10 shows the choice that Enter takes", async ()
   const { terminal } = stage;
   await terminal.waitFor((screen) => screen.currentLine() === "❯");
   stage.send("/model");
-  await terminal.waitFor("to navigate");
+  await terminal.waitFor("●");
   terminal.press("down", "down");
   await terminal.waitFor((screen) => /●[^○]*-2(?!\d)/.test(screen.text().replace(/\s*\n│ {2}/g, "")));
   terminal.press("enter");

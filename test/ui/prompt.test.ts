@@ -4,6 +4,7 @@ import { type Asking, listOf, typedSecret, typedText, yesOrNo } from "../../src/
 import type { KeyEvent } from "../../src/ui/keys.ts";
 import { openPrompt } from "../../src/ui/prompt.ts";
 import { PromptCanvas } from "../../src/ui/prompt-canvas.ts";
+import { rowsThatFit } from "../../src/ui/prompt-rows.ts";
 
 const key = (name: string): KeyEvent => ({ type: "key", key: name });
 const choices = (count: number) => Array.from({ length: count }, (_, index) => ({ value: index, label: `choice ${index}` }));
@@ -78,6 +79,28 @@ test("on a terminal of a few rows the marked choice is in sight, and above it wh
     prompt.press(key("escape"));
     await prompt.answer;
   }
+});
+
+test("a marked choice of several rows stands before the others, whole where there is room", () => {
+  const rows = [
+    "│",
+    "◆  Which?",
+    "│  ○",
+    "│  one",
+    "│  first",
+    "│  ●",
+    "│  two",
+    "│  second",
+    "│  ○ three",
+    "│  ↑/↓ to",
+    "│  navigate",
+    "└",
+  ];
+  expect(rowsThatFit(rows, 4, 40)).toEqual(["◆  Which?", "│  ●", "│  two", "│  second"]);
+  expect(rowsThatFit(rows, 2, 40)).toEqual(["◆  Which?", "│  ●"]);
+  expect(rowsThatFit(rows, 8, 40)).toEqual(rows.slice(1, 9));
+  const atEnd = rows.filter((row) => row !== "│  ○ three");
+  expect(rowsThatFit(atEnd, 4, 40)).toEqual(["◆  Which?", "│  ●", "│  two", "│  second"]);
 });
 
 test("something typed stays in sight on a terminal of a few rows", async () => {
