@@ -199,7 +199,7 @@ function separatorAfter(text: string, nameEnd: number, isFlag: boolean): Separat
 }
 
 /** The beginning of another setting: a quote that was closed only behind it was none. */
-const NEXT_SETTING = /\n\s*(?:export\s+)?[A-Za-z_]\w*=/;
+const NEXT_SETTING = /\n[^\S\n]*(?:export[^\S\n]+)?[A-Za-z_]\w*=/;
 
 /**
  * The value's extent: inside quotes to the closing quote of the same line, else to a delimiter. In a `.env` file (`dotenv`) a

@@ -23,7 +23,7 @@ export function isPlaceholder(content: string): boolean {
 /** A quoted name that names a thing instead of being one: `"token": "access_token"`, `secret: "db-password"`. */
 function isWordyLabel(content: string): boolean {
   return (
-    /^[A-Za-z_]+(?:[ _.:/-][A-Za-z_]+)*$/.test(content) &&
+    /^[A-Za-z_]+(?:[ .:/-][A-Za-z_]+)*$/.test(content) &&
     (/token|password|secret|key|credential|auth/i.test(content) || content.length < 6)
   );
 }
@@ -53,6 +53,7 @@ const prose = once(
 const ABOUT_SECRETS = /^(?:passw|passphrase|secret|token|credential|auth|hash|encrypt)/;
 
 function isProse(word: string): boolean {
+  if (word.length > 64) return false;
   const bare = word.toLowerCase().replace(/[^\w]+$/, "");
   return prose().has(bare) || ABOUT_SECRETS.test(bare);
 }

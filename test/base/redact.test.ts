@@ -89,6 +89,21 @@ for (const [name, unit] of Object.entries(hostile)) {
   });
 }
 
+// Each of them is a secret or a label at a glance; a pattern that can divide its words in many ways tries them all (2^60 here).
+test("values that nearly are labels are judged at once", () => {
+  for (const value of [
+    "_".repeat(60),
+    "a_".repeat(60),
+    "_a ".repeat(40),
+    "a.b-".repeat(60),
+    "!".repeat(60_000),
+    `a${"?".repeat(60_000)}`,
+  ])
+    for (const end of ["", "!", "1", "é", "\n"])
+      for (const text of [`{"password": "${value}${end}"}`, `token: '${value}${end}'`, `SECRET="${value}${end}"`]) redact(text);
+  redact(`SECRET="${"\n ".repeat(200_000)}"`);
+});
+
 test("linear time on 10 MB of spaces after a name", () => {
   const start = performance.now();
   redact(`password${" ".repeat(10_000_000)}`);
