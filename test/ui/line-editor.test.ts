@@ -141,3 +141,9 @@ test("a text of 200 KB is laid out and edited quickly", () => {
   }
   expect(performance.now() - started).toBeLessThan(4000);
 });
+
+test("at the very start of a text that begins with a line end, Home stays and Ctrl+U cuts nothing", () => {
+  const start = edit(segmenter, insert(segmenter, EMPTY, "\nabc"), "text-start");
+  expect(edit(segmenter, start, "line-start").cursor).toBe(0);
+  expect(edit(segmenter, start, "kill-to-start")).toMatchObject({ text: "\nabc", cursor: 0, killed: "" });
+});
