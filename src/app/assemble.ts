@@ -113,6 +113,7 @@ function joinTools(
     off: flags.noMcp === true || loaded.config.authority === "read-only" || chosen.agent !== undefined,
     trustProject: flags.trustProject === true,
     watch: options.rendererMode !== "print",
+    after: options.after,
     emit,
   });
   const authority = (): Authority => options.authority?.() ?? loaded.config.authority;

@@ -10,6 +10,7 @@ import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
 import { contentHash } from "../base/hash.ts";
+import { UserError } from "../base/user-error.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { SessionLog } from "../session/log.ts";
@@ -188,6 +189,8 @@ export class Conversation implements Runtime {
   }
 
   async submit(text: string, signal?: AbortSignal): Promise<TurnOutcome> {
+    // It would be paid for, and neither shown nor recorded.
+    if (this.#closed) throw new UserError("this conversation is closed");
     const { emit, gate, queue } = this.#parts;
     const turnId = `turn-${++this.#turns}`;
     const controller = new AbortController();

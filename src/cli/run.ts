@@ -81,7 +81,7 @@ async function printPrompt(opened: OpenedRuntime, prompt: string, { flags, outpu
 export async function openRun(
   context: RunContext,
   rendererMode: "print" | "direct-inline",
-  ask?: AskApproval,
+  { ask, after }: { readonly ask?: AskApproval; readonly after?: Promise<void> | undefined } = {},
 ): Promise<OpenedRuntime> {
   const { flags, env, cwd, processes, captureFile } = context;
   return openRuntime({
@@ -91,6 +91,7 @@ export async function openRun(
     rendererMode,
     flags,
     ...(ask && { ask }),
+    ...(after && { after }),
     ...(flags.replay !== undefined && { replayFile: flags.replay }),
     ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
     ...(captureFile && { captureFile }),
