@@ -150,6 +150,10 @@ export class Conversation implements Runtime {
   get turnId(): string {
     return `turn-${this.#turns}`;
   }
+  /** Whether a turn, or the making of a summary, is under way. */
+  get running(): boolean {
+    return this.#active !== undefined;
+  }
   cancel(reason: string): void {
     this.#active?.abort(reason);
   }
