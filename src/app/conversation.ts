@@ -2,7 +2,6 @@
  * One open conversation: turns over the parts that open.ts joined. Holds the message list and the life cycle of a turn;
  * the thinking is in agent/, the remembering in session/, the instructions in context/.
  */
-
 import type { Budget } from "../agent/budget.ts";
 import { type CompactionOutcome, Compactor, type CompactorParts, type EarlierSummary } from "../agent/compactor.ts";
 import { runTurn, type TurnContext } from "../agent/loop.ts";
@@ -223,9 +222,8 @@ export class Conversation implements Runtime {
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
       await this.#ledger?.finish(outcome.status === "ok");
-      return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
-        ? { ...outcome, status: "policy" }
-        : outcome;
+      const stop = outcome.status === "failed" && outcome.error ? gate.stopped(outcome.error) : undefined;
+      return stop ? { ...outcome, status: "policy", error: stop } : outcome;
     } catch (error) {
       this.#ledger?.drop();
       throw error;
@@ -277,7 +275,7 @@ export class Conversation implements Runtime {
   }
 
   #turn(turnId: string, signal: AbortSignal): TurnContext {
-    const { provider, toolbox, calls, queue, limit, checkFinal, emit, request, sessionId } = this.#parts;
+    const { provider, toolbox, calls, queue, limit, checkFinal, emit, gate, request, sessionId } = this.#parts;
     const system = this.#systemPrompt().text;
     return {
       turnId,
@@ -294,7 +292,8 @@ export class Conversation implements Runtime {
       emit: (event) => {
         if (event.type === "request_started") this.#compactor.noteRequest();
         else if (event.type === "usage") this.#compactor.noteUsage(event.usage);
-        emit(event);
+        const stop = event.type === "failed" ? gate.stopped({ class: event.failure, message: event.error }) : undefined;
+        emit(stop ? { type: "failed", turnId, error: stop.message, failure: stop.class } : event);
       },
       signal,
     };
@@ -398,6 +397,3 @@ export class Conversation implements Runtime {
     };
   }
 }
-
-/** Failures that a denied call explains: the run could not go on without it. */
-const POLICY_ENDS: ReadonlySet<string> = new Set(["no_progress", "empty_answer", "refusal"]);
