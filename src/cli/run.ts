@@ -108,6 +108,7 @@ async function print(context: RunContext, opened: OpenedRuntime, prompt: string,
   }
   return runPrint({
     runtime: opened.runtime,
+    cwd: opened.controls.cwd,
     prompt,
     format: flags.outputFormat ?? "text",
     output,
