@@ -30,7 +30,7 @@ function argvOf({ argv }: Input): readonly string[] | undefined {
 }
 
 function directoryOf({ cwd }: Input): string {
-  // Links are followed by whoever runs it, in a path that was put in order like this.
+  // As the tool does before it follows links: `a/../b` is `b`.
   return cwd === undefined ? ROOT : normalize(String(cwd)).replace(/(.)\/$/, "$1");
 }
 
