@@ -2,13 +2,13 @@
  * One open conversation: turns over the parts that open.ts joined. Holds the message list and the life cycle of a turn;
  * the thinking is in agent/, the remembering in session/, the instructions in context/.
  */
-
 import type { Budget } from "../agent/budget.ts";
 import { type CompactionOutcome, Compactor, type CompactorParts, type EarlierSummary } from "../agent/compactor.ts";
 import { runTurn, type TurnContext } from "../agent/loop.ts";
 import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
+import { UserError } from "../base/user-error.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { SessionLog } from "../session/log.ts";
@@ -150,6 +150,10 @@ export class Conversation implements Runtime {
   get turnId(): string {
     return `turn-${this.#turns}`;
   }
+  /** Whether a turn, or the making of a summary, is under way. */
+  get running(): boolean {
+    return this.#active !== undefined;
+  }
   cancel(reason: string): void {
     this.#active?.abort(reason);
   }
@@ -189,6 +193,8 @@ export class Conversation implements Runtime {
   }
 
   async submit(text: string, signal?: AbortSignal): Promise<TurnOutcome> {
+    // It would be paid for, and neither shown nor recorded.
+    if (this.#closed) throw new UserError("this conversation is closed");
     const { emit, gate, queue } = this.#parts;
     const turnId = `turn-${++this.#turns}`;
     const controller = new AbortController();
@@ -217,9 +223,8 @@ export class Conversation implements Runtime {
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
       await this.#ledger?.finish(outcome.status === "ok");
-      return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
-        ? { ...outcome, status: "policy" }
-        : outcome;
+      const stop = outcome.status === "failed" && outcome.error ? gate.stopped(outcome.error) : undefined;
+      return stop ? { ...outcome, status: "policy", error: stop } : outcome;
     } catch (error) {
       this.#ledger?.drop();
       throw error;
@@ -271,7 +276,7 @@ export class Conversation implements Runtime {
   }
 
   #turn(turnId: string, signal: AbortSignal): TurnContext {
-    const { provider, toolbox, calls, queue, limit, checkFinal, emit, request, sessionId } = this.#parts;
+    const { provider, toolbox, calls, queue, limit, checkFinal, emit, gate, request, sessionId } = this.#parts;
     const system = this.#systemPrompt().text;
     return {
       turnId,
@@ -288,7 +293,8 @@ export class Conversation implements Runtime {
       emit: (event) => {
         if (event.type === "request_started") this.#compactor.noteRequest();
         else if (event.type === "usage") this.#compactor.noteUsage(event.usage);
-        emit(event);
+        const stop = event.type === "failed" ? gate.stopped({ class: event.failure, message: event.error }) : undefined;
+        emit(stop ? { type: "failed", turnId, error: stop.message, failure: stop.class } : event);
       },
       signal,
     };
@@ -353,6 +359,3 @@ export class Conversation implements Runtime {
     return new Compactor(parts, this.#messages, this.#parts.seqs, this.#parts.pending);
   }
 }
-
-/** Failures that a denied call explains: the run could not go on without it. */
-const POLICY_ENDS: ReadonlySet<string> = new Set(["no_progress", "empty_answer", "refusal"]);

@@ -116,5 +116,11 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   if (!isNamed(options)) tellOtherModel(session, chosen, bus);
   const skills = await openingSkills;
   const opened = { options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden };
-  return { ...(await assemble({ ...opened, settleExtras })), writer };
+  try {
+    return { ...(await assemble({ ...opened, settleExtras })), writer };
+  } catch (error) {
+    // Its lock: who cannot go on with a session now may be able to later.
+    session.close();
+    throw error;
+  }
 }

@@ -17,6 +17,8 @@ export type FlagSpec = {
   readonly help: string;
   /** Commands that take it (`""` is a run: print mode or REPL), or `command verb`. Absent: every command takes it. */
   readonly on?: readonly string[];
+  /** Only print mode heeds it: the REPL refuses it. */
+  readonly printOnly?: true;
   /** An empty value means something. */
   readonly mayBeEmpty?: true;
 };
@@ -67,8 +69,9 @@ export const FLAGS: readonly FlagSpec[] = [
     name: "timeout",
     kind: "duration",
     value: "DURATION",
-    help: "stop after DURATION, for example 90s or 10m (exit 124)",
+    help: "print mode: stop after DURATION, for example 90s or 10m (exit 124)",
     on: RUN,
+    printOnly: true,
   },
   { name: "max-cost", kind: "number", value: "USD", help: "stop when the run has cost USD (exit 4)", on: RUN },
   {
@@ -102,6 +105,7 @@ export const FLAGS: readonly FlagSpec[] = [
     choices: ["auto", "ignore", "require"],
     help: "what to do with piped input: append it to the prompt, never read it, or wait for its end",
     on: RUN,
+    printOnly: true,
   },
   {
     name: "stdin-wait",
@@ -109,8 +113,16 @@ export const FLAGS: readonly FlagSpec[] = [
     value: "DURATION",
     help: "how long to wait for the first byte of a pipe (default 2s)",
     on: RUN,
+    printOnly: true,
   },
-  { name: "stdin-max-bytes", kind: "integer", value: "N", help: "largest input taken from stdin (default 16 MiB)", on: RUN },
+  {
+    name: "stdin-max-bytes",
+    kind: "integer",
+    value: "N",
+    help: "largest input taken from stdin (default 16 MiB)",
+    on: RUN,
+    printOnly: true,
+  },
   {
     name: "output-schema",
     kind: "string",
@@ -118,7 +130,14 @@ export const FLAGS: readonly FlagSpec[] = [
     help: "the answer must be JSON that is valid under this JSON Schema",
     on: RUN,
   },
-  { name: "last-message", kind: "string", value: "FILE", help: "also write the final answer to FILE", on: RUN },
+  {
+    name: "last-message",
+    kind: "string",
+    value: "FILE",
+    help: "print mode: also write the final answer to FILE",
+    on: RUN,
+    printOnly: true,
+  },
   { name: "print-prompt", kind: "boolean", help: "print what the model would be sent, and send nothing", on: RUN },
   { name: "record", kind: "string", value: "FILE", help: "write the model's side of the run to FILE, for --replay", on: RUN },
   { name: "replay", kind: "string", value: "FILE", help: "play a recorded model: no key, no network, real tools", on: RUN },

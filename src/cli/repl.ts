@@ -110,10 +110,13 @@ export async function runRepl(context: RunContext): Promise<ExitCode> {
     output,
     env,
     signal: controller.signal,
-    open: (change, ask) => {
-      cwd = change.cwd ?? cwd;
+    open: async (change, ask, after) => {
+      const there = change.cwd ?? cwd;
       const changed = { ...rest, ...(change.resume !== undefined && { resume: change.resume }) };
-      return openRun({ ...context, cwd, flags: changed }, "direct-inline", ask);
+      const opened = await openRun({ ...context, cwd: there, flags: changed }, "direct-inline", { ask, after });
+      // Only where a conversation is: the next one may begin elsewhere.
+      cwd = there;
+      return opened;
     },
     listModels: (signal) => listModels({ ...context, cwd }, signal),
     knownModels: () => knownModels(context),

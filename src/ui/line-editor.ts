@@ -113,7 +113,8 @@ function blankLeft(segmenter: Segmenter, text: string, cursor: number): number {
 }
 
 function lineStart(text: string, cursor: number): number {
-  return text.lastIndexOf("\n", cursor - 1) + 1;
+  // From -1 on `lastIndexOf` would look at the first character, which stands behind the cursor.
+  return cursor === 0 ? 0 : text.lastIndexOf("\n", cursor - 1) + 1;
 }
 
 function lineEnd(text: string, cursor: number): number {

@@ -79,7 +79,7 @@ export class Repl {
       now: () => performance.now(),
     });
     this.#desk = new Desk({
-      open: (change) => options.open(change, this.#ask),
+      open: (change, after) => options.open(change, this.#ask, after),
       transcript: this.#transcript,
       style: this.#style,
       onChange: () => this.#live.refresh(),
@@ -226,7 +226,7 @@ export class Repl {
     this.#lending.end();
   }
 
-  /** Closes this conversation and opens another; when that fails this one is opened again. */
+  /** Opens another conversation and closes this one; when the other cannot be opened, this one stays. */
   async open(change: Change): Promise<void> {
     await this.hold(this.busy("opening", () => this.#desk.replace(change)));
   }

@@ -49,9 +49,11 @@ const CHANGES: ReadonlySet<string> = new Set(["pin", "unpin", "drop", "recover"]
 
 async function runContext(repl: Repl, words: readonly string[], rest: string): Promise<void> {
   const [verb = ""] = words;
-  if (verb === "review") await review(repl, words);
-  else if (CHANGES.has(verb) && repl.running) repl.error(`/context ${verb} has to wait until the run is done (Esc cancels it)`);
-  else await context(repl, rest);
+  // What is sent meanwhile finds what was changed.
+  if (verb === "review") await repl.hold(review(repl, words));
+  else if (!CHANGES.has(verb)) await context(repl, rest);
+  else if (repl.running) repl.error(`/context ${verb} has to wait until the run is done (Esc cancels it)`);
+  else await repl.hold(context(repl, rest));
 }
 
 export const SLASH_COMMANDS: readonly SlashCommand[] = [

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { UserError } from "../../src/base/user-error.ts";
-import { parseArgs } from "../../src/cli/args.ts";
+import { parseArgs, printOnly } from "../../src/cli/args.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
 import { usageText } from "../../src/cli/usage-text.ts";
 
@@ -130,4 +130,20 @@ test("-- behind a command belongs to its words; before the first word it makes t
 
 test("- and --stdin ignore contradict each other", () => {
   expect(() => parseArgs(["-p", "x", "--stdin", "ignore", "-"])).toThrow("--stdin ignore");
+});
+
+test("a lone - behind -- is a word of the prompt, and asks for nothing", () => {
+  expect(parseArgs(["-p", "--", "5", "-", "3"])).toMatchObject({ words: ["5", "-", "3"], dash: false });
+  expect(parseArgs(["-p", "--stdin", "ignore", "--", "-"])).toMatchObject({ words: ["-"], dash: false });
+  expect(parseArgs(["-p", "-", "--", "-"])).toMatchObject({ words: ["-"], dash: true });
+  expect(parseArgs(["sessions", "resume", "x", "-", "--", "-"])).toMatchObject({
+    words: ["-"],
+    dash: true,
+    flags: { resume: "x" },
+  });
+});
+
+test("flags that only print mode heeds are known as such", () => {
+  const { flags } = parseArgs(["--timeout", "1s", "--stdin", "ignore", "--max-turns", "3", "x"]);
+  expect(printOnly(flags)).toEqual(["--timeout", "--stdin"]);
 });

@@ -123,7 +123,7 @@ const shell = (...argv: string[]) => ({ argv });
 
 test("approvals: what 'always' covers is what it says", () => {
   const git = allowanceFor("run_shell", shell("git", "status", "-s"));
-  expect(describeAllowance(git)).toBe("git status …");
+  expect(describeAllowance(git)).toBe("git status …, only here");
   expect(covers(git, "run_shell", shell("git", "status"))).toBe(true);
   expect(covers(git, "run_shell", shell("git", "push"))).toBe(false);
   expect(covers(git, "background_process", shell("git", "status"))).toBe(false);
@@ -143,6 +143,24 @@ test("approvals: what can run anything is allowed word for word only", () => {
     ["git", "-c", "core.pager=x", "log"],
     ["xargs", "rm"],
     ["rm", "a"],
+    ["busybox", "sh", "-c", "x"],
+    ["stdbuf", "-o0", "x"],
+    ["flock", "l", "x"],
+    ["unshare", "x"],
+    ["strace", "-f", "x"],
+    ["/usr/bin/ionice", "x"],
+    ["node_modules/.bin/tsx", "x.ts"],
+    ["just", "x"],
+    ["systemd-run", "x"],
+    ["php8.3", "x.php"],
+    ["gmake-4", "x"],
+    ["/lib64/ld-linux-x86-64.so.2", "/bin/sh"],
+    ["rg", "--pre", "sh", "x"],
+    ["uv", "run", "x"],
+    ["uv", "tool", "run", "x"],
+    ["npm", "t"],
+    ["git", "rebase", "-x", "sh"],
+    ["git", "submodule", "foreach", "x"],
   ]) {
     const allowance = allowanceFor("run_shell", shell(...argv));
     expect(allowance.exact).toBe(true);
@@ -150,6 +168,59 @@ test("approvals: what can run anything is allowed word for word only", () => {
     expect(covers(allowance, "run_shell", shell(...argv, "more"))).toBe(false);
     expect(covers(allowance, "run_shell", shell(...argv.slice(0, -1)))).toBe(false);
   }
+});
+
+test("approvals: an allowance is for the directory it was given in", () => {
+  for (const argv of [["make"], ["./build.sh"], ["git", "status"], ["sh", "-c", "x"]]) {
+    const inApp = allowanceFor("run_shell", { argv, cwd: "app" });
+    expect(describeAllowance(inApp)).toEndWith(", only in app");
+    for (const cwd of ["app", "./app/", "vendor/../app"]) expect(covers(inApp, "run_shell", { argv, cwd })).toBe(true);
+    for (const cwd of ["vendor/evil", "app/deeper", "App", "."]) expect(covers(inApp, "run_shell", { argv, cwd })).toBe(false);
+    expect(covers(inApp, "run_shell", { argv })).toBe(false);
+    const atRoot = allowanceFor("run_shell", { argv });
+    expect(describeAllowance(atRoot)).toEndWith(", only here");
+    expect(covers(atRoot, "run_shell", { argv, cwd: "." })).toBe(true);
+    expect(covers(atRoot, "run_shell", { argv, cwd: "app" })).toBe(false);
+  }
+  expect(describeAllowance(allowanceFor("run_shell", { argv: ["ls"], cwd: "a b" }))).toBe('ls …, only in "a b"');
+});
+
+test("approvals: arguments that are no part of what was shown are asked about", () => {
+  const git = allowanceFor("mcp__x__run", { argv: ["git", "status"], env: { GIT_SSH_COMMAND: "x" } });
+  expect(covers(git, "mcp__x__run", { argv: ["git", "status"] })).toBe(true);
+  expect(covers(git, "mcp__x__run", { argv: ["git", "status"], env: { GIT_SSH_COMMAND: "x" } })).toBe(false);
+});
+
+test("approvals: what was stored without a directory stays readable and becomes no wider", async () => {
+  const entry = (prefix: readonly string[], more: object = {}) => ({ project: "/here", tool: "run_shell", prefix, ...more });
+  const allowed = [
+    entry(["git", "status"]),
+    entry(["ls"]),
+    entry(["make"], { exact: true }),
+    entry(["./build.sh"]),
+    entry(["busybox"]),
+    entry(["cat"], { directory: 7 }),
+    { project: "/here", tool: "write_patch" },
+  ];
+  await using place = await tempDir({ "approvals.json": JSON.stringify({ version: 1, allowed }) });
+  const file = place.at("approvals.json");
+  const here = openApprovals(file, "/here");
+  for (const argv of [
+    ["git", "status", "-s"],
+    ["ls", "-l"],
+  ]) {
+    expect(here.allows("run_shell", { argv })).toBe(true);
+    expect(here.allows("run_shell", { argv, cwd: "vendor/evil" })).toBe(false);
+  }
+  for (const argv of [["make"], ["./build.sh"], ["busybox", "sh"], ["cat", "a"]]) {
+    for (const cwd of [undefined, "app"]) expect(here.allows("run_shell", { argv, cwd })).toBe(false);
+  }
+  expect(here.allows("write_patch", {})).toBe(true);
+  await here.forProject(allowanceFor("run_shell", { argv: ["make"], cwd: "app" }));
+  const again = openApprovals(file, "/here");
+  expect(again.allows("run_shell", { argv: ["make"], cwd: "app" })).toBe(true);
+  expect(again.allows("run_shell", { argv: ["make"], cwd: "vendor/evil" })).toBe(false);
+  expect(again.allows("run_shell", { argv: ["ls"] })).toBe(true);
 });
 
 test("approvals: other tools by name; the file is bound to the project and survives nonsense", async () => {

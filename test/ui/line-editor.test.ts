@@ -164,3 +164,9 @@ test("vowel signs beside their letters: the cursor stands where terminals that c
   expect(layout.vertical("यह हिंदी\nabcdefghi", 80, 8, 1)).toBe(9 + 7);
   expect(createInputLayout(segmenter).place("हिन्दी", 80, 6).column).toBe(3);
 });
+
+test("at the very start of a text that begins with a line end, Home stays and Ctrl+U cuts nothing", () => {
+  const start = edit(segmenter, insert(segmenter, EMPTY, "\nabc"), "text-start");
+  expect(edit(segmenter, start, "line-start").cursor).toBe(0);
+  expect(edit(segmenter, start, "kill-to-start")).toMatchObject({ text: "\nabc", cursor: 0, killed: "" });
+});
