@@ -25,7 +25,7 @@ export type FlagSpec = {
 
 const RUN = [""] as const;
 /** Runs, and sessions that `acp serve` opens. */
-const SERVED = ["", "acp"] as const;
+const SERVED = ["", "acp serve"] as const;
 
 export const FLAGS: readonly FlagSpec[] = [
   {
@@ -93,11 +93,11 @@ export const FLAGS: readonly FlagSpec[] = [
     kind: "list",
     value: "PATH",
     help: "keep the text of PATH, and the instruction files that govern it, in the context; repeatable",
-    on: ["", "acp", "context"],
+    on: [...SERVED, "context"],
   },
-  { name: "no-context", kind: "boolean", help: "load no instruction files", on: ["", "acp", "context"] },
+  { name: "no-context", kind: "boolean", help: "load no instruction files", on: [...SERVED, "context"] },
   { name: "no-mcp", kind: "boolean", help: "start no MCP servers", on: SERVED },
-  { name: "skill-dir", kind: "list", value: "DIR", help: "also look for skills in DIR; repeatable", on: ["", "acp", "skills"] },
+  { name: "skill-dir", kind: "list", value: "DIR", help: "also look for skills in DIR; repeatable", on: [...SERVED, "skills"] },
   {
     name: "stdin",
     kind: "choice",
@@ -165,7 +165,11 @@ export const FLAGS: readonly FlagSpec[] = [
     name: "json",
     kind: "boolean",
     help: "machine-readable output",
-    on: ["sessions", "usage", "tools", "context", "models", "doctor", "config", "skills", "mcp", "acp", "auth", "trust"],
+    on: [
+      ...["sessions", "usage", "tools", "context", "models", "doctor", "config path", "config show", "skills", "auth", "trust"],
+      ...["list", "status", "trust", "revoke", "test", "tools", "call"].map((verb) => `mcp ${verb}`),
+      ...["list", "inspect", "smoke"].map((verb) => `acp ${verb}`),
+    ],
   },
   {
     name: "format",
@@ -192,7 +196,13 @@ export const FLAGS: readonly FlagSpec[] = [
   },
   { name: "keep", kind: "integer", value: "N", help: "prune all but the newest N sessions", on: ["sessions prune"] },
   { name: "dry-run", kind: "boolean", help: "say what would be done, and do nothing", on: ["sessions delete", "sessions prune"] },
-  { name: "yes", short: "y", kind: "boolean", help: "do not ask", on: ["sessions delete", "sessions prune", "mcp", "trust"] },
+  {
+    name: "yes",
+    short: "y",
+    kind: "boolean",
+    help: "do not ask",
+    on: ["sessions delete", "sessions prune", "mcp trust", "trust"],
+  },
   { name: "limit", kind: "integer", value: "N", help: "show at most N", on: ["sessions list", "sessions search", "models"] },
   { name: "session", kind: "string", value: "ID", help: "only this session", on: ["usage", "context"] },
   { name: "by", kind: "choice", value: "KEY", choices: ["session", "model", "day"], help: "group totals by KEY", on: ["usage"] },
@@ -200,7 +210,12 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "online", kind: "boolean", help: "also ask the configured providers and local servers", on: ["doctor"] },
   { name: "list", kind: "boolean", help: "list what is trusted", on: ["trust"] },
   { name: "revoke", kind: "boolean", help: "take trust back", on: ["trust"] },
-  { name: "project", kind: "boolean", help: "the project's file instead of the user's", on: ["config", "mcp"] },
+  {
+    name: "project",
+    kind: "boolean",
+    help: "the project's file instead of the user's",
+    on: ["config path", "config edit", "mcp add", "mcp remove"],
+  },
   { name: "command", kind: "string", value: "PROGRAM", help: "program of a stdio MCP server", on: ["mcp add"] },
   {
     name: "arg",

@@ -102,6 +102,16 @@ test("a flag that only some verbs take is refused by the others, which would go 
   expect(refusal("sessions", "--output", "f")).toContain('--output does not go with "thndrs sessions list"');
   expect(refusal("mcp", "call", "a", "b", "--command", "c")).toContain('it goes with "thndrs mcp add"');
   expect(refusal("sessions", "nonsense", "--dry-run")).toContain("unknown command");
+  expect(refusal("config", "show", "--project")).toContain('it goes with "thndrs config path" and "thndrs config edit"');
+  expect(refusal("config", "edit", "--json")).toContain("--json does not go with");
+  expect(refusal("mcp", "list", "--yes")).toContain('it goes with "thndrs mcp trust"');
+  expect(refusal("mcp", "add", "x", "--command", "c", "--json")).toContain(
+    'it goes with "thndrs mcp list", "thndrs mcp status", "thndrs mcp trust"',
+  );
+  expect(refusal("acp", "serve", "--json")).toContain("--json does not go with");
+  expect(refusal("acp", "list", "--max-turns", "3")).toContain('it goes with "thndrs acp serve"');
+  expect(parseArgs(["acp", "serve", "--max-turns", "3"]).flags).toMatchObject({ maxTurns: 3 });
+  expect(parseArgs(["mcp", "--json"]).flags).toMatchObject({ json: true });
   expect(parseArgs(["sessions", "prune", "--keep", "3", "--dry-run"]).flags).toMatchObject({ keep: 3, dryRun: true });
   expect(parseArgs(["mcp", "add", "x", "--command", "c", "--arg", "", "--arg", "b"]).flags.arg).toEqual(["", "b"]);
 });
