@@ -8,8 +8,10 @@ import {
   constants,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   realpathSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -29,7 +31,7 @@ export function demandWithin(dir: string, root: string): void {
 }
 
 /**
- * Why `dir` is no directory and none can be made of it; undefined when it is one or can be. Makes nothing. One that is there and
+ * Why `dir` is no directory and none can be made of it; undefined when it is one or can be. Leaves nothing behind. One that is there and
  * cannot be written is told by the log, which a run can do without.
  */
 export function directoryProblem(dir: string): string | undefined {
@@ -43,10 +45,12 @@ export function directoryProblem(dir: string): string | undefined {
     while (!isThere(above)) above = dirname(above);
     if (statSync(above, { throwIfNoEntry: false })?.isDirectory() !== true) return `it cannot be made: ${above} is no directory`;
     accessSync(above, constants.W_OK | constants.X_OK);
+    // Root may write everywhere, until it tries: /sys and /proc take no directory.
+    if (process.getuid?.() === 0) rmdirSync(mkdtempSync(join(above, ".thndrs-")));
     return undefined;
   } catch (error) {
     if (errnoOf(error) === "EROFS") return "it cannot be made: the file system is read-only";
-    if (["EACCES", "EPERM"].includes(errnoOf(error))) return "it cannot be made: permission denied";
+    if (["EACCES", "EPERM", "ENOENT"].includes(errnoOf(error))) return "it cannot be made: permission denied";
     return `it cannot be made: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

@@ -208,6 +208,11 @@ test("a directory that can be none is known before anything is made of it", asyn
   expect(readdirSync(temp.at("there"))).toEqual(["x"]);
 });
 
+test.skipIf(process.platform !== "linux")("a place where nobody can make a directory is known, root included", () => {
+  for (const path of ["/proc/sessions", "/sys/sessions"])
+    expect(directoryProblem(path)).toBe("it cannot be made: permission denied");
+});
+
 test("a log that cannot be written says so once and lets the run go on", async () => {
   await using temp = await tempDir({ file: "not a directory" });
   const told: string[] = [];
