@@ -5,12 +5,12 @@
  */
 import { isUtf8 } from "node:buffer";
 import { readSafe } from "../base/files.ts";
-import { whyKept } from "../base/kept-files.ts";
 import { quotePath } from "../base/path-quote.ts";
 import type { SafePath } from "../base/workspace.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "../tools/bounds.ts";
 import { LineWindow } from "../tools/line-window.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "../tools/tool.ts";
+import type { DiskText, SeenTexts, Standing } from "./seen-texts.ts";
 import type { FileDiff } from "./session-updates.ts";
 import { pathsOf } from "./tool-calls.ts";
 
@@ -22,6 +22,8 @@ export type Editor = {
   readonly writeText?: (path: string, content: string, signal: AbortSignal) => Promise<string | undefined>;
   /** Told what a call changed, for its report. */
   readonly changed: (callId: string, diff: FileDiff) => void;
+  /** What was on the disk, so that a text the editor has not reloaded is not taken for unsaved changes. */
+  readonly texts: SeenTexts;
 };
 
 type Input = Readonly<Record<string, unknown>>;
@@ -30,7 +32,7 @@ type Input = Readonly<Record<string, unknown>>;
 const MAX_TEXT_BYTES = 1024 * 1024;
 const NOTICE_BYTES = 4096;
 
-type OnDisk = { readonly path: SafePath; readonly relative: string; readonly text: string | undefined; readonly exists: boolean };
+type OnDisk = DiskText & { readonly path: SafePath; readonly relative: string };
 
 /** Where the one file of a call is, and its text when it is a small text file. Undefined when the tool will refuse it anyway. */
 async function lookAt(input: Input, { workspace }: ToolContext): Promise<OnDisk | undefined> {
@@ -39,22 +41,27 @@ async function lookAt(input: Input, { workspace }: ToolContext): Promise<OnDisk 
   const resolved = await workspace.resolve(path);
   if (!resolved.ok) return undefined;
   const place = { path: resolved.path, relative: resolved.relative, exists: resolved.exists };
-  if (!resolved.exists) return { ...place, text: undefined };
+  if (!resolved.exists) return { ...place, text: undefined, changedMs: 0 };
   const file = await readSafe(resolved.path, { maxBytes: MAX_TEXT_BYTES });
   const isText = file.ok && isUtf8(file.bytes) && !file.bytes.includes(0);
-  return { ...place, text: isText ? file.bytes.toString("utf8") : undefined };
+  return {
+    ...place,
+    text: isText ? file.bytes.toString("utf8") : undefined,
+    changedMs: file.ok ? Number(file.version.ctimeNs) / 1_000_000 : 0,
+  };
 }
 
-/** Editors keep text without a byte order mark and with one kind of line end. */
-function plain(text: string): string {
-  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-}
+/** The file as it is on the disk, and what the editor's text of it is. */
+type Look = { readonly disk: OnDisk; readonly standing: Standing; readonly buffer: string | undefined };
 
-/** The editor's text where it differs from the disk. */
-async function unsavedText(editor: Editor, disk: OnDisk, signal: AbortSignal): Promise<string | undefined> {
-  if (disk.text === undefined || !editor.readText) return undefined;
-  const text = await editor.readText(disk.path, signal);
-  return text === undefined || plain(text) === plain(disk.text) ? undefined : text;
+/** Undefined when the tool will refuse it anyway. The disk is looked at last: the editor may take its time to answer. */
+async function look(editor: Editor, input: Input, context: ToolContext): Promise<Look | undefined> {
+  const place = await lookAt(input, context);
+  if (!place) return undefined;
+  const comparable = editor.readText && (!place.exists || place.text !== undefined);
+  const buffer = comparable ? await editor.readText?.(place.path, context.signal) : undefined;
+  const disk = buffer === undefined ? place : await lookAt(input, context);
+  return disk && { disk, standing: editor.texts.judge(disk.path, buffer, disk), buffer };
 }
 
 function show(text: string, relative: string, input: Input): ToolResult {
@@ -81,42 +88,69 @@ function show(text: string, relative: string, input: Input): ToolResult {
   return succeeded([header, ...window.lines, ...notes].join("\n"), { truncated: cut });
 }
 
+const BOTH_CHANGED =
+  "[the editor holds unsaved changes that began from an older text of this file: this is the disk's text; edits are refused until the user has saved or reloaded it]";
+
 async function read(tool: Tool, editor: Editor, input: Input, context: ToolContext): Promise<ToolResult> {
   const result = await tool.run(input, context);
   if (result.status !== "ok") return result;
-  const disk = await lookAt(input, context);
-  const text = disk && (await unsavedText(editor, disk, context.signal));
-  if (disk === undefined || text === undefined) return result;
+  const seen = await look(editor, input, context);
+  if (seen?.standing === "conflict") return { ...result, text: `${result.text}\n${BOTH_CHANGED}` };
+  if (seen?.standing !== "unsaved" || seen.buffer === undefined) return result;
   // What was touched was not read whole from the disk: no hash of it counts as delivered.
-  return { ...show(text, disk.relative, input), touched: result.touched.map(({ path, kind }) => ({ path, kind })) };
+  const touched = result.touched.map(({ path, kind }) => ({ path, kind }));
+  return { ...show(seen.buffer, seen.disk.relative, input), touched };
 }
 
-/** Saves what the user has not, so that an edit begins from the text on their screen. An answer stops the edit. */
+function explainConflict({ relative, exists }: OnDisk): string {
+  const shown = quotePath(relative);
+  if (!exists) {
+    return `${shown} does not exist on the disk, but the editor holds text of that name. Nothing was written. Ask the user to save it or to close it first.`;
+  }
+  return `${shown} has unsaved changes in the editor, and it has changed on the disk since they were begun. Nothing was changed: one of the two would be lost. Ask the user to save or to reload it in the editor, then read it again.`;
+}
+
+const MATCHED =
+  "note: the call was tried on the editor's unsaved text of the file, and nothing was saved. Read the file to see it.";
+
+/**
+ * Saves what the user has not, so that an edit begins from the text on their screen. Only once it is known that the call fits
+ * this text, and while the disk is what it was. The answer is the result of a call that goes no further.
+ */
 async function saveFirst(
+  tool: Tool,
   editor: Editor,
-  disk: OnDisk,
-  { workspace, signal }: ToolContext,
-): Promise<{ saved: boolean; stop?: string }> {
-  const refused = whyKept(workspace.root, disk.relative) !== undefined;
-  const text = refused ? undefined : await unsavedText(editor, disk, signal);
-  if (text === undefined) return { saved: false };
-  const shown = quotePath(disk.relative);
-  const wrong = editor.writeText ? await editor.writeText(disk.path, text, signal) : "it lends no way to save them";
-  if (wrong === undefined) return { saved: true };
-  return {
-    saved: false,
-    stop: `${shown} has unsaved changes in the editor, and they could not be saved (${wrong}). Nothing was changed. Ask the user to save the file first.`,
-  };
+  seen: Look,
+  input: Input,
+  context: ToolContext,
+): Promise<ToolResult | undefined> {
+  const { disk, buffer = "" } = seen;
+  const tried = await tool.run(input, { ...context, rehearsal: Buffer.from(buffer, "utf8") });
+  if (tried.status !== "ok") return { ...tried, text: `${tried.text}\n${MATCHED}` };
+  const now = await lookAt(input, context);
+  if (now?.text !== disk.text) return failed(explainConflict(disk));
+  const wrong = editor.writeText ? await editor.writeText(disk.path, buffer, context.signal) : "it lends no way to save them";
+  if (wrong === undefined) {
+    editor.texts.synced(disk.path, buffer);
+    return undefined;
+  }
+  return failed(
+    `${quotePath(disk.relative)} has unsaved changes in the editor, and they could not be saved (${wrong}). Nothing was changed. Ask the user to save the file first.`,
+  );
 }
 
 async function change(tool: Tool, editor: Editor, input: Input, context: ToolContext): Promise<ToolResult> {
-  const first = await lookAt(input, context);
-  const { saved, stop } = first ? await saveFirst(editor, first, context) : { saved: false, stop: undefined };
-  if (stop !== undefined) return failed(stop);
-  const before = saved ? await lookAt(input, context) : first;
+  const seen = await look(editor, input, context);
+  if (seen?.standing === "conflict") return failed(explainConflict(seen.disk));
+  const unsaved = seen?.standing === "unsaved";
+  const stop = unsaved ? await saveFirst(tool, editor, seen, input, context) : undefined;
+  if (stop) return stop;
+  const before = unsaved ? await lookAt(input, context) : seen?.disk;
   const result = await tool.run(input, context);
+  const said = unsaved ? { ...result, text: `${result.text}\nnote: unsaved changes of the editor were saved first.` } : result;
   const after = result.status === "ok" ? await lookAt(input, context) : undefined;
-  if (after?.text === undefined) return result;
+  if (after?.text === undefined) return said;
+  editor.texts.saw(after.path, after.text);
   const known = before !== undefined && (!before.exists || before.text !== undefined);
   if (known) {
     editor.changed(context.callId, {
@@ -126,8 +160,9 @@ async function change(tool: Tool, editor: Editor, input: Input, context: ToolCon
     });
   }
   // The file is written; the editor is told so that its buffer and its review of changes follow.
-  await editor.writeText?.(after.path, after.text, context.signal);
-  return saved ? { ...result, text: `${result.text}\nnote: unsaved changes of the editor were saved first.` } : result;
+  const told = editor.writeText ? await editor.writeText(after.path, after.text, context.signal) : "not lent";
+  if (told === undefined) editor.texts.synced(after.path, after.text);
+  return said;
 }
 
 /** The same tool with the editor in the loop; tools it has nothing to do with are returned as they are. */

@@ -39,7 +39,7 @@ export function subjectsOf(name: string, input: Input, places: PlacesOf): Subjec
   return [[[typeof text === "string" ? text : JSON.stringify(input)]]];
 }
 
-/** Other words for the same call, for patterns that forbid: `/bin/rm x` is `rm x` too. */
+/** Other words for the same call, for patterns that forbid: `/bin/rm x` is `rm x` too, and so is `sh -c 'rm x'`. */
 export function aliasesOf(name: string, input: Input, places: PlacesOf): readonly string[] {
   if (name.startsWith("mcp__")) return stringsIn(input);
   const { argv, path, pattern } = input;
@@ -49,8 +49,14 @@ export function aliasesOf(name: string, input: Input, places: PlacesOf): readonl
   const [program = "", ...rest] = words;
   const bare = [program.slice(program.lastIndexOf("/") + 1), ...rest];
   const lines = [words, bare, ...programPlaces(program, input.cwd, places).map((place) => [place, ...rest])];
-  return lines.flatMap((line) => [line.join(" "), line.map(quoted).join(" ")]);
+  const script = SHELLS.test(bare[0] ?? "") && rest[0] === "-c" ? rest[1] : undefined;
+  return [
+    ...lines.flatMap((line) => [line.join(" "), line.map(quoted).join(" ")]),
+    ...(script === undefined ? [] : [script.trim()]),
+  ];
 }
+
+const SHELLS = /^(?:ba|da|k|z)?sh$/;
 
 /** Where a program with a path lies, however that is spelled and wherever it is run from. */
 function programPlaces(program: string, cwd: unknown, places: PlacesOf): readonly string[] {

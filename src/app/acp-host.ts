@@ -8,6 +8,7 @@ import { createPermissionDesk, type Decide } from "../acp/permissions.ts";
 import { refuse, requestFailed } from "../acp/refusal.ts";
 import type { Terminals } from "../acp/terminals.ts";
 import type { Permit } from "../agent/calls.ts";
+import { resolveProgram } from "../base/spawn-failure.ts";
 import type { Workspace } from "../base/workspace.ts";
 import type { EffectKind } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
@@ -38,11 +39,21 @@ export type ActivePrompt = { readonly turnId: string; readonly signal: AbortSign
 
 type TerminalRequest = {
   readonly command: string;
-  readonly args?: readonly string[];
-  readonly env?: readonly { readonly name: string; readonly value: string }[];
+  readonly args?: readonly string[] | null;
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null;
   readonly cwd?: string | null;
   readonly outputByteLimit?: number | null;
 };
+
+/** A name that no shell would read as anything else. */
+const PLAIN_WORD = /^[\w@%+:,./-]*$/;
+
+/** Some agents send a whole command line in place of a program: the shell's, as in editors. */
+function argvOf({ command, args }: TerminalRequest, cwd: string, env: Readonly<Record<string, string>>): readonly string[] {
+  const given = args ?? [];
+  const isLine = given.length === 0 && !PLAIN_WORD.test(command) && !resolveProgram([command], cwd, env).ok;
+  return isLine ? ["sh", "-c", command] : [command, ...given];
+}
 
 type Demand = (name: string, effect: EffectKind, input: Readonly<Record<string, unknown>>) => Promise<ActivePrompt>;
 
@@ -75,13 +86,14 @@ export function createAcpHost(
 
   async function createTerminal(params: TerminalRequest): Promise<{ terminalId: string }> {
     const place = await provePlace(workspace, params.cwd ?? workspace.cwd);
-    const argv = [params.command, ...(params.args ?? [])];
+    const env = { ...parts.childEnv(), ...Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value])) };
+    const argv = argvOf(params, place.path, env);
     await demand("run_shell", "shell", { argv, cwd: place.relative });
     const terminalId = await terminals.create({
       argv,
       cwd: place.path,
       relativeCwd: place.relative,
-      env: { ...parts.childEnv(), ...Object.fromEntries((params.env ?? []).map(({ name, value }) => [name, value])) },
+      env,
       outputBytes: params.outputByteLimit ?? undefined,
     });
     return { terminalId };

@@ -198,7 +198,9 @@ function misplaced(flag: FlagSpec, command: string, verb: string | undefined): U
   if (command === "") return usage(`${name} does not go with a prompt`);
   if (verb === undefined || !goesWith(flag, command)) return usage(`${name} does not go with "thndrs ${command}"`);
   const places = (flag.on ?? []).filter((place) => place.startsWith(`${command} `)).map((place) => `"thndrs ${place}"`);
-  return usage(`${name} does not go with "thndrs ${command} ${verb}"; it goes with ${places.join(places.length > 2 ? ", " : " and ")}`);
+  return usage(
+    `${name} does not go with "thndrs ${command} ${verb}"; it goes with ${places.join(places.length > 2 ? ", " : " and ")}`,
+  );
 }
 
 /** `verb` where it is known: the first of a command's where none is given. */

@@ -13,13 +13,12 @@ import {
   ProtocolError,
   SSEClientTransport,
   type StandardSchemaV1,
-  StreamableHTTPClientTransport,
   type Transport,
 } from "@modelcontextprotocol/client";
 import { isObject } from "../base/json.ts";
 import type { ProcessOwner } from "../base/process.ts";
-import { httpStatus, isTimeout, OddAnswer } from "./failures.ts";
-import { fetchDuring } from "./http-transport.ts";
+import { CallTooLong, httpStatus, isTimeout, OddAnswer } from "./failures.ts";
+import { fetchDuring, HttpTransport } from "./http-transport.ts";
 import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -28,6 +27,8 @@ import { atMost, orAborted } from "./waiting.ts";
 /** Pages of one list, and tools of one server. */
 const MAX_PAGES = 64;
 const MAX_TOOLS = 1000;
+/** What a call may take whose server goes on reporting progress: as long as the longest command. */
+const MAX_CALL_MS = 10 * 60_000;
 /** How long a goodbye to an HTTP server may take. */
 const GOODBYE_MS = 300;
 
@@ -57,6 +58,8 @@ export type ConnectRequest = {
   readonly onListChanged: () => void;
   readonly onClosed: () => void;
   readonly signal: AbortSignal;
+  /** In place of MAX_CALL_MS. */
+  readonly maxCallMs?: number;
 };
 
 export type Connection = {
@@ -135,7 +138,7 @@ function newClient(request: ConnectRequest, beginning: Beginning): Client {
   return client;
 }
 
-type HttpTransport = StreamableHTTPClientTransport | SSEClientTransport;
+type AnyHttpTransport = HttpTransport | SSEClientTransport;
 
 function httpTransports(plan: HttpPlan, request: ConnectRequest, life: AbortSignal) {
   const url = new URL(plan.url);
@@ -145,7 +148,7 @@ function httpTransports(plan: HttpPlan, request: ConnectRequest, life: AbortSign
     fetch: fetchDuring(life),
   };
   return {
-    streamable: () => new StreamableHTTPClientTransport(url, options),
+    streamable: () => new HttpTransport(url, options),
     // The older transport: servers from before 2025-03-26 know only this one.
     sse: () => new SSEClientTransport(url, options),
   };
@@ -159,7 +162,7 @@ const REFUSED_CODES: ReadonlySet<number> = new Set([-32601, -32022]);
 type Opened = { readonly client: Client; readonly transport: Transport };
 
 /** The transport in use, also of an attempt that failed: an authorization is finished on the one that asked for it. */
-type Held = { transport?: HttpTransport };
+type Held = { transport?: AnyHttpTransport };
 
 /** `signal`: when to give up, wherever the handshake is; the client's own limit covers no more than its first request. */
 async function open(
@@ -191,7 +194,7 @@ async function openHttp(
   { life, signal }: { readonly life: AbortSignal; readonly signal: AbortSignal },
 ): Promise<Opened> {
   const { streamable, sse } = httpTransports(plan, request, life);
-  const use = (transport: HttpTransport, beginning?: Beginning): Promise<Opened> => {
+  const use = (transport: AnyHttpTransport, beginning?: Beginning): Promise<Opened> => {
     signal.throwIfAborted();
     held.transport = transport;
     return open(request, signal, transport, beginning);
@@ -255,7 +258,7 @@ async function listTools(client: Client, timeoutMs: number, signal: AbortSignal)
 }
 
 async function goodbye(transport: Transport): Promise<void> {
-  if (!(transport instanceof StreamableHTTPClientTransport) || transport.sessionId === undefined) return;
+  if (!(transport instanceof HttpTransport) || transport.sessionId === undefined) return;
   await atMost(GOODBYE_MS, transport.terminateSession());
 }
 
@@ -269,8 +272,18 @@ function connectionOf({ client, transport }: Opened, request: ConnectRequest, en
       return transport.sessionId !== undefined;
     },
     listTools: (signal) => listTools(client, timeoutMs, signal),
-    callTool: (name, input, signal) =>
-      client.request({ method: "tools/call", params: { name, arguments: input } }, ANYTHING, { signal, timeout: timeoutMs }),
+    callTool: (name, input, signal) => {
+      const limitMs = Math.max(timeoutMs, request.maxCallMs ?? MAX_CALL_MS);
+      const params = { name, arguments: input };
+      const limits = { timeout: timeoutMs, resetTimeoutOnProgress: true, onprogress: () => {} };
+      return within(
+        limitMs,
+        [signal],
+        (bound) => client.request({ method: "tools/call", params }, ANYTHING, { ...limits, signal: bound }),
+        // Of the client's kind: it hands on such a reason as it is.
+        () => new CallTooLong(limitMs),
+      );
+    },
     async close() {
       await goodbye(transport);
       await end();
@@ -283,9 +296,14 @@ function timeoutError(): DOMException {
 }
 
 /** Lets `work` begin under a signal that is aborted with one of the others, and when it takes longer than `ms`. */
-async function within<T>(ms: number, others: readonly AbortSignal[], work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function within<T>(
+  ms: number,
+  others: readonly AbortSignal[],
+  work: (signal: AbortSignal) => Promise<T>,
+  reason: () => Error = timeoutError,
+): Promise<T> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(timeoutError()), ms);
+  const timer = setTimeout(() => late.abort(reason()), ms);
   const signal = AbortSignal.any([...others, late.signal]);
   return await work(signal).finally(() => clearTimeout(timer));
 }

@@ -8,9 +8,11 @@ import {
   SseError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
+import { field, filled, parseJson } from "../base/json.ts";
 import { networkWords } from "../base/network-words.ts";
 import { UnreadableBody } from "../base/packed-body.ts";
 import { cutChars, sayDuration } from "../base/text.ts";
+import { WHOLE_SENTENCE } from "./mended-messages.ts";
 import { StartFailure } from "./stdio-transport.ts";
 
 const MAX_CHARS = 500;
@@ -23,6 +25,14 @@ export class LoginNeeded extends Error {
 /** An answer of another shape than the protocol's; the message completes "MCP server x: …". */
 export class OddAnswer extends Error {
   override readonly name = "OddAnswer";
+}
+
+/** A call whose server reported progress to the end of what any call may take. */
+export class CallTooLong extends SdkError {
+  constructor(limitMs: number) {
+    super(SdkErrorCode.RequestTimeout, `it was still at work after ${sayDuration(limitMs)} and was told to stop`);
+    this.name = "CallTooLong";
+  }
 }
 
 /** Of a `SdkHttpError`, or of the older transport's error. */
@@ -104,18 +114,27 @@ function lastWords(stderr: string | undefined): string {
   return line === undefined ? "" : `; its last words: ${cutChars(line, 200)}`;
 }
 
+/** What a refusal says in the form of the protocol's errors. */
+function bodyWords(error: unknown): string {
+  const body = error instanceof SdkHttpError && typeof error.data.text === "string" ? parseJson(error.data.text) : undefined;
+  const message = filled(field(field(body, "error"), "message"));
+  return message === undefined ? "" : `: ${message}`;
+}
+
 /** One sentence without a full stop; completes "MCP server x: …". */
 export function sayFailure(error: unknown, facts: FailureFacts): string {
   const { server, timeoutMs, exit, stderr } = facts;
   if (needsLogin(error)) return `it needs a login: thndrs mcp login ${server}`;
   if (error instanceof StartFailure) return error.message.replace(/\.$/, "");
+  if (error instanceof CallTooLong) return error.message;
   // Before the exit: what does not answer in time is ended by us.
   if (isTimeout(error)) return `no answer within ${sayDuration(timeoutMs)}${lastWords(stderr)}`;
   // One that answered and was not understood is ended by us, too: what it said counts.
   if (exit !== undefined && isLostPipe(error)) return `it ${exit}${lastWords(stderr)}`;
   if (isClosed(error)) return `the connection was closed${lastWords(stderr)}`;
   const status = httpStatus(error);
-  if (status !== undefined) return `it answers with HTTP ${status}`;
+  if (status !== undefined) return cutChars(`it answers with HTTP ${status}${bodyWords(error)}`, MAX_CHARS);
+  if (error instanceof ProtocolError && error.code === WHOLE_SENTENCE) return cutChars(error.message, MAX_CHARS);
   if (error instanceof ProtocolError) return cutChars(`it answers with an error: ${error.message} (${error.code})`, MAX_CHARS);
   if (error instanceof OddAnswer) return error.message;
   // Only the handshake is held to a shape; the client's own words are a list of what was expected where.

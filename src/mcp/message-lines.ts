@@ -4,14 +4,13 @@
  */
 
 import { createByteLines } from "../base/byte-lines.ts";
+import { type JsonRpcMessage, mendMessage, ownReply } from "./mended-messages.ts";
 
 /** A longer line is dropped as it comes; results of a few megabytes are ordinary. */
 export const MAX_LINE_BYTES = 32 * 1024 * 1024;
 const SAMPLE_CHARS = 80;
 /** How often one line is looked at again for a message behind junk. */
 const MAX_RETRIES = 8;
-
-export type JsonRpcMessage = Readonly<Record<string, unknown>> & { readonly jsonrpc: "2.0" };
 
 export type Junk = {
   /** Lines skipped so far. */
@@ -27,18 +26,18 @@ export type MessageLines = {
   junk(): Junk;
 };
 
-/** A request, a notification or a response, by shape. */
-export function isMessage(value: unknown): value is JsonRpcMessage {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const { jsonrpc, id, method, result, error } = value as Record<string, unknown>;
-  if (jsonrpc !== "2.0") return false;
-  if (id !== undefined && id !== null && typeof id !== "string" && typeof id !== "number") return false;
-  if (typeof method === "string") return true;
-  return id !== undefined && (typeof result === "object" || typeof error === "object");
+const TOO_LONG = `the server's message is longer than ${MAX_LINE_BYTES / 1024 / 1024} MiB`;
+
+/** A server's message is larger than anything we take. */
+export class MessageTooLong extends Error {
+  override readonly name = "MessageTooLong";
+  constructor() {
+    super(TOO_LONG);
+  }
 }
 
-/** Whatever its depth: nothing behind this walks a value without a bound. */
-function parse(text: string): unknown {
+/** JSON text of whatever depth: nothing behind this walks a value without a bound. Undefined for text that is none. */
+export function parseMessage(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -48,14 +47,12 @@ function parse(text: string): unknown {
 
 /** The messages of one line: itself, a batch, or what stands behind junk without a newline. */
 function messagesOf(line: string): readonly JsonRpcMessage[] {
-  const whole = parse(line);
-  if (isMessage(whole)) return [whole];
-  if (Array.isArray(whole)) return whole.filter(isMessage);
-  if (whole !== undefined) return [];
+  const whole = parseMessage(line);
+  if (whole !== undefined) return (Array.isArray(whole) ? whole : [whole]).flatMap((value) => mendMessage(value) ?? []);
   let at = line.search(/\{\s*"(?:jsonrpc|id|method|result|error)"/);
   for (let tries = 0; at >= 0 && tries < MAX_RETRIES; tries++) {
-    const behind = parse(line.slice(at));
-    if (isMessage(behind)) return [behind];
+    const behind = mendMessage(parseMessage(line.slice(at)));
+    if (behind) return [behind];
     const next = line.slice(at + 1).search(/\{\s*"(?:jsonrpc|id|method|result|error)"/);
     at = next < 0 ? -1 : at + 1 + next;
   }
@@ -68,8 +65,7 @@ function refusal(head: string, tail: string): JsonRpcMessage | undefined {
   const found =
     /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d+)/.exec(head) ?? /"id"\s*:\s*(\d+)\s*\}\s*$/.exec(tail);
   if (!found) return undefined;
-  const message = `the server's message is longer than ${MAX_LINE_BYTES / 1024 / 1024} MiB`;
-  return { jsonrpc: "2.0", id: Number(found[1]), error: { code: -32603, message } };
+  return ownReply(Number(found[1]), TOO_LONG);
 }
 
 /** `receive` gets each message in order. */

@@ -9,6 +9,7 @@ import type { Assembly } from "./assembly.ts";
 import { nineCharacterId } from "./call-ids.ts";
 import { type CarryItem, makeCarry } from "./carry.ts";
 import { type ErrorDetail, errorDetail, failure, failureOfFrame, notJson } from "./failure.ts";
+import { forGrammar } from "./grammar-schema.ts";
 import type { ProviderRequest } from "./provider.ts";
 import { type ChatQuirks, chatQuirks } from "./quirks.ts";
 import { brokenEnd, stopOf } from "./stop-reasons.ts";
@@ -31,10 +32,13 @@ export function openaiChat(settings: ProviderSettings): Wire {
   };
 }
 
-function chatTools(tools: readonly ToolSpec[]): string {
+function chatTools(tools: readonly ToolSpec[], form: (schema: Json) => Json): string {
   if (tools.length === 0) return "";
   return jsonText(
-    tools.map(({ name, description, parameters }) => ({ type: "function", function: { name, description, parameters } })),
+    tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters: form(parameters) },
+    })),
   );
 }
 
@@ -44,7 +48,8 @@ function chatBody(
   cache: MessageCache<Message, string>,
   catalogs: MessageCache<readonly ToolSpec[], string>,
 ): string {
-  const tools = catalogs.get(request.tools, "", () => chatTools(request.tools));
+  const form = (schema: Json): Json => (quirks.grammar ? forGrammar(schema) : schema);
+  const tools = catalogs.get(request.tools, "", () => chatTools(request.tools, form));
   const schema = quirks.schema === "always" || (quirks.schema === "alone" && tools === "") ? request.outputSchema : undefined;
   const head = {
     model: request.model,
@@ -55,7 +60,9 @@ function chatBody(
       ? {}
       : { [quirks.completionTokens ? "max_completion_tokens" : "max_tokens"]: request.maxOutputTokens }),
     ...(quirks.cacheKey ? { prompt_cache_key: request.sessionId } : {}),
-    ...(schema === undefined ? {} : { response_format: { type: "json_schema", json_schema: { name: "answer", schema } } }),
+    ...(schema === undefined
+      ? {}
+      : { response_format: { type: "json_schema", json_schema: { name: "answer", schema: form(schema) } } }),
   };
   const items = request.messages.map((message) =>
     cache.get(message, request.model, () => chatMessage(message, request.model, quirks)),

@@ -15,6 +15,8 @@ export type ChatQuirks = {
   readonly cacheKey: boolean;
   /** Takes `response_format: json_schema`: never, only without tools, or beside tools. */
   readonly schema: "never" | "alone" | "always";
+  /** Turns schemas into a grammar that knows few of their keywords: see grammar-schema.ts. */
+  readonly grammar: boolean;
   /** Call ids must be nine letters or digits. */
   readonly shortIds: boolean;
   /** Wants `reasoning_content` in a tool-calling history: demanded even when empty, where there is some, or rejected. */
@@ -38,6 +40,7 @@ const BASE: ChatQuirks = {
   usageOption: true,
   cacheKey: false,
   schema: "alone",
+  grammar: false,
   shortIds: false,
   reasoning: "unknown",
   effort: (effort) => ({ reasoning_effort: PLAIN_EFFORT[effort] }),
@@ -55,6 +58,9 @@ const BY_NAME: Readonly<Record<string, Partial<ChatQuirks>>> = {
     shortIds: true,
     effort: (effort) => ({ reasoning_effort: effort === "none" ? "none" : "high" }),
   },
+  ollama: { grammar: true },
+  lmstudio: { grammar: true },
+  llamacpp: { grammar: true },
   deepseek: {
     schema: "never",
     reasoning: "demanded",

@@ -2,7 +2,7 @@
  * One change of one file from the point where the new bytes are known: installs it and tells the model, with the audit record.
  * Refuses: matching, parsing.
  */
-import { createFile, installFile, MAX_FILE_BYTES, type ReadFile, readSafe } from "../base/files.ts";
+import { createFile, type FileFailure, installFile, MAX_FILE_BYTES, type ReadFile, readSafe } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import { whyKept } from "../base/kept-files.ts";
 import { pathText, quotePath } from "../base/path-quote.ts";
@@ -59,7 +59,7 @@ export function findStale(
 }
 
 /** Reads a file that is to be changed: regular, within the limit, UTF-8 text. */
-export async function readOriginal(target: Target): Promise<Original | Stop> {
+export async function readOriginal(target: Target, { rehearsal }: ToolContext): Promise<Original | Stop> {
   if (!target.exists) return refuse(target, `${explainMissing(target)} create_file makes new files.`);
   const file = await readSafe(target.path, { maxBytes: MAX_FILE_BYTES });
   if (!file.ok && file.reason === "too_large") {
@@ -71,6 +71,7 @@ export async function readOriginal(target: Target): Promise<Original | Stop> {
   if (!file.ok) return refuse(target, explainFailure(target, file));
   const fault = textFault(file.bytes);
   if (fault !== undefined) return refuse(target, `${quotePath(target.relative)} ${fault}.`);
+  if (rehearsal) return { ok: true, file: { ...file, bytes: rehearsal }, hash: contentHash(rehearsal) };
   return { ok: true, file, hash: contentHash(file.bytes) };
 }
 
@@ -86,6 +87,9 @@ function record(change: Change, status: "ok" | "failed"): FileWrite {
   };
 }
 
+/** What creating comes to in a rehearsal: those are for files that are there. */
+const TAKEN: FileFailure = { ok: false, reason: "exists", message: "it already exists" };
+
 const DONE: Readonly<Record<FileWrite["op"], string>> = { create: "created", replace: "replaced", edit: "edited" };
 
 function report(change: Change): ToolResult {
@@ -99,6 +103,13 @@ function report(change: Change): ToolResult {
   if (links > 1) notes.push(`The file has ${links} hard links; only this name has the new content, the others keep the old.`);
   const text = [summary, ...notes, ...(diff.text === "" ? [] : [diff.text])].join("\n");
   return succeeded(text, { effects: [record(change, "ok")], touched: touch(target, "write") });
+}
+
+async function install({ original, target, after }: Change, { workspace, signal, rehearsal }: ToolContext) {
+  if (rehearsal !== undefined) return original ? ({ ok: true } as const) : TAKEN;
+  return original === undefined
+    ? createFile(workspace, target.path, after, { signal })
+    : installFile(workspace, target.path, original.file, after, { signal });
 }
 
 /** Installs the change. Nothing is written when the bytes are the same already. */
@@ -122,10 +133,7 @@ export async function applyChange(change: Change, context: ToolContext): Promise
       touched,
     });
   }
-  const done =
-    original === undefined
-      ? await createFile(context.workspace, target.path, after, { signal: context.signal })
-      : await installFile(context.workspace, target.path, original.file, after, { signal: context.signal });
+  const done = await install(change, context);
   if (done.ok) return report(change);
   const shown = quotePath(target.relative);
   if (done.reason === "cancelled") return { ...failed(`${shown}: ${done.message}.`, { touched }), status: "cancelled" };

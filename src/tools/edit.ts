@@ -27,7 +27,7 @@ export async function editFile(
   label: (index: number) => string,
   context: ToolContext,
 ): Promise<ToolResult> {
-  const original = await readOriginal(target);
+  const original = await readOriginal(target, context);
   if (!original.ok) return original.result;
   const stale = findStale(
     target,

@@ -37,6 +37,8 @@ export type ToolContext = {
   readonly background: BackgroundProcesses;
   /** Files (relative to the root) that this run's policy closes to this tool: a search leaves them out. */
   readonly hides?: (path: string) => boolean;
+  /** The call is only tried: as if the file that it changes held these bytes. Nothing is written. */
+  readonly rehearsal?: Buffer;
 };
 
 /** A path a call touched: drives just-in-time project context (C4). Absolute and real where it exists. */

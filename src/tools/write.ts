@@ -92,7 +92,7 @@ async function replaceWhole(target: Target, patch: Patch, content: string, conte
   }
   if (!content.isWellFormed())
     return refuse(target, "patches[0]: content holds half a surrogate pair, which cannot be written.").result;
-  const original = await readOriginal(target);
+  const original = await readOriginal(target, context);
   if (!original.ok) return original.result;
   const stale = findStale(target, expected, original.hash);
   if (stale !== undefined) return refuse(target, `patches[0]: ${stale.message}`).result;

@@ -432,7 +432,7 @@ test("unsaved text that cannot be saved stops the edit; paths outside are refuse
       { calls: [{ name: "create_file", arguments: { path: "../outside.txt", content: "x" } }] },
       { text: "done" },
     ],
-    readText: () => "unsaved\n",
+    readText: () => "one\nunsaved\n",
   });
   await editor.prompt(await editor.open(), "edit");
   expect(readFileSync(editor.place.at("a.txt"), "utf8")).toBe("one\n");

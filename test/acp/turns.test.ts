@@ -1,6 +1,6 @@
 /** An external agent drives the turn (cases X01–X04). */
 import { expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { RunEvent } from "../../src/types/event.ts";
 import { TEST_KEY } from "../support/model.ts";
@@ -376,6 +376,39 @@ test("terminals: output, exit, kill, release; the commands are recorded and noth
     expect.objectContaining({ process_status: "failed", exit_code: 3, kind: "one-shot" }),
     expect.objectContaining({ process_status: "cancelled" }),
   ]);
+});
+
+test("a whole command line without arguments is the shell's; a program whose name has a blank is itself", async () => {
+  await using stage = await openStage({ mode: "plain", files: { "my tool": "#!/bin/sh\necho itself\n" } });
+  chmodSync(join(stage.workspace, "my tool"), 0o755);
+  const run = (params: object) => [
+    ["terminal/create", params],
+    ["terminal/wait_for_exit", {}],
+    ["terminal/output", {}],
+  ];
+  const outcome = await stage.opened.runtime.submit(
+    JSON.stringify([
+      ...run({ command: "echo hi && echo there", args: null, env: null, cwd: null, outputByteLimit: null }),
+      ...run({ command: "./my tool", args: [] }),
+      ["terminal/create", { command: "echo hi", args: ["x"] }],
+    ]),
+  );
+  const answers = JSON.parse(outcome.text);
+  expect([answers[2].output, answers[5].output]).toEqual(["hi\nthere\n", "itself\n"]);
+  expect(answers[6].message).toContain('no program "echo hi"');
+  const [line, tool] = stage.records().filter((record) => record.type === "shell_exec");
+  expect([line?.command, tool?.command]).toEqual([["sh", "-c", "echo hi && echo there"], ["./my tool"]]);
+});
+
+test("a whole command line is held to the patterns as a shell command and as the line", async () => {
+  for (const denied of ["run_shell(rm *)", "run_shell(sh *)"]) {
+    await using stage = await openStage({ mode: "plain", files: { "a.txt": "text" }, flags: { denyTool: [denied] } });
+    const outcome = await stage.opened.runtime.submit(
+      JSON.stringify([["terminal/create", { command: "rm a.txt && echo gone" }]]),
+    );
+    expect(outcome.text).toContain(`--deny-tool ${denied}`);
+    expect(existsSync(join(stage.workspace, "a.txt"))).toBe(true);
+  }
 });
 
 test("commands that an agent left running end with it", async () => {

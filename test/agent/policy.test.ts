@@ -128,6 +128,7 @@ test("a pattern that forbids a command meets it quoted or not, wherever it runs"
     ["rm", "a b"],
     ["/bin/rm", "a b"],
     ["sh", "-c", "curl x | sh"],
+    ["/bin/bash", "-c", " rm x && echo y"],
   ])
     for (const cwd of [undefined, "sub"]) expect(deny.refuses("run_shell", { argv, cwd })).toBeDefined();
 });

@@ -26,6 +26,10 @@ export type Manners = {
   readonly stubborn?: boolean;
   /** What a call does besides answering. */
   readonly inCall?: "stray" | "change" | "ask" | "flood";
+  /** The members of every reply to a call, besides its id, in place of `jsonrpc` and the result. */
+  readonly reply?: object;
+  /** Reports progress this often before it answers a call, or without end. */
+  readonly progress?: { readonly everyMs: number; readonly times?: number };
   /** Notifies a change of its tools (a → b) when this file appears. */
   readonly changeWhen?: string;
   /** Announces a change with every list it gives. */
@@ -101,6 +105,10 @@ function main(manners: Manners): void {
       send({ id: null, error: { code: -32700, message: "?" } });
     }
     const environment = (): unknown => ({ env: process.env, cwd: process.cwd() });
+    if (manners.reply) {
+      write(`${JSON.stringify({ id, ...manners.reply })}\n`);
+      return;
+    }
     const result = tool?.result ?? {
       content: [
         {
@@ -111,6 +119,20 @@ function main(manners: Manners): void {
     };
     if (!tool) {
       send({ id, error: { code: -32602, message: `no tool ${String(params?.name)}` } });
+      return;
+    }
+    if (manners.progress) {
+      const { everyMs, times = Number.POSITIVE_INFINITY } = manners.progress;
+      const progressToken = (params?._meta as { progressToken?: unknown } | undefined)?.progressToken;
+      let count = 0;
+      const timer = setInterval(() => {
+        if (++count > times) {
+          clearInterval(timer);
+          send({ id, result });
+        } else if (progressToken !== undefined) {
+          send({ method: "notifications/progress", params: { progressToken, progress: count, total: null } });
+        }
+      }, everyMs);
       return;
     }
     send({ id: manners.inCall === "stray" ? String(id) : id, result });

@@ -3,7 +3,7 @@
  * Refuses: anything but POST, GET and DELETE on /mcp.
  */
 
-type Message = { readonly id?: number | string; readonly method?: string; readonly params?: Record<string, unknown> };
+export type Message = { readonly id?: number | string; readonly method?: string; readonly params?: Record<string, unknown> };
 
 export type HttpManners = {
   /** What an expired session's id is answered with; every id is expired from `expire()` on. */
@@ -18,6 +18,8 @@ export type HttpManners = {
   readonly endlessCall?: boolean;
   /** Only the protocol from 2026-07-28 on: no handshake, no sessions. */
   readonly newer?: boolean;
+  /** Answers in place of this server, where it has something to say; `count` is how many of this method there were before. */
+  readonly instead?: (message: Message, count: number) => Response | undefined;
   /** Only the older transport: POST to /mcp is 405, GET gives an endpoint. */
   readonly older?: boolean;
 };
@@ -114,10 +116,14 @@ export function startHttp(manners: HttpManners = {}): FakeHttp {
       if (manners.newer) return viaNewer(message);
       seen.push(`${message.method} ${session ?? "-"}`);
       if (message.method === "initialize") {
+        const first = manners.instead?.(message, 0);
+        if (first) return first;
         const made = `s${++sessions}`;
         if (!manners.alwaysExpired || sessions === 1) live.add(made);
         return Response.json(reply(message), { headers: { "mcp-session-id": made } });
       }
+      const instead = manners.instead?.(message, seen.filter((line) => line.startsWith(`${message.method} `)).length - 1);
+      if (instead) return instead;
       const known = session !== null && live.has(session);
       // The notification that ends the handshake is let through, so that the handshake is whole.
       if (!known && message.id !== undefined) return new Response("gone", { status: manners.expiredStatus ?? 404 });

@@ -1,6 +1,7 @@
 /** Bytes → messages (M01): any chunks, junk before, between and on the same line, bounded memory. */
 import { expect, test } from "bun:test";
-import { createMessageLines, isMessage, type JsonRpcMessage, MAX_LINE_BYTES } from "../../src/mcp/message-lines.ts";
+import { type JsonRpcMessage, mendMessage } from "../../src/mcp/mended-messages.ts";
+import { createMessageLines, MAX_LINE_BYTES } from "../../src/mcp/message-lines.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -37,10 +38,10 @@ test("a line over the limit is dropped as it comes, and whoever waits for it get
   const head = encode('{"jsonrpc":"2.0","id":41,"result":{"text":"');
   const parts = Array.from({ length: MAX_LINE_BYTES / part.length + 2 }, () => part);
   const { messages, junk } = read([head, ...parts, encode(`"}}\n${A}\n`)]);
-  expect(messages).toMatchObject([{ id: 41, error: { code: -32603 } }, JSON.parse(A)]);
+  expect(messages).toMatchObject([{ id: 41, error: { message: "the server's message is longer than 32 MiB" } }, JSON.parse(A)]);
   expect(junk.lines).toBe(1);
   const atEnd = read([encode('{"result":{"text":"'), ...parts, encode(`"},"jsonrpc":"2.0","id":42}\n`)]);
-  expect(atEnd.messages).toMatchObject([{ id: 42, error: { code: -32603 } }]);
+  expect(atEnd.messages).toMatchObject([{ id: 42, error: { message: "the server's message is longer than 32 MiB" } }]);
   const noise = read([...parts, encode(`\n${A}\n`)]);
   expect(noise.messages).toEqual([JSON.parse(A)]);
 });
@@ -56,8 +57,10 @@ test("what is a message", () => {
     B,
     '{"jsonrpc":"2.0","id":"q","method":"ping"}',
     '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}',
-  ])
-    expect(isMessage(JSON.parse(good))).toBe(true);
+  ]) {
+    const value: unknown = JSON.parse(good);
+    expect(mendMessage(value)).toBe(value as JsonRpcMessage);
+  }
   for (const bad of [
     "1",
     "null",
@@ -66,6 +69,8 @@ test("what is a message", () => {
     '{"jsonrpc":"1.0","method":"x"}',
     '{"jsonrpc":"2.0"}',
     '{"jsonrpc":"2.0","id":{},"result":{}}',
+    '{"level":"info","id":1,"error":"a line of a log"}',
+    '{"id":1}',
   ])
-    expect(isMessage(JSON.parse(bad))).toBe(false);
+    expect(mendMessage(JSON.parse(bad))).toBeUndefined();
 });
