@@ -9,6 +9,7 @@ import { isAbsolute, resolve } from "node:path";
 import type { Ignore } from "ignore";
 import { isReadOtherwise } from "./ignore-dialect.ts";
 import { type GlobstarRule, globstarRule, hasManyGlobstars } from "./ignore-globstars.ts";
+import { lookAt } from "./look.ts";
 import { once } from "./once.ts";
 
 /** The ignore file only one engine reads; honoured by every stand-in for that engine. */
@@ -34,6 +35,8 @@ const NO_RULES: Omit<IgnoreLevel, "tests"> = { git: [], dot: [], own: [], all: [
 /** An ignore file larger than this is no ignore file. */
 const MAX_IGNORE_BYTES = 1_048_576;
 const MAX_RULE_CHARS = 4096;
+/** Of a directory, for the system. */
+const MAX_PATH_CHARS = 4096;
 /** The matcher caches every answer; past this many it starts afresh, so memory stays bounded. */
 const MAX_CACHED_ANSWERS = 20_000;
 
@@ -51,7 +54,7 @@ export function enterDirectory(
 ): IgnoreLevel {
   const above = parent ?? { ...NO_RULES, tests: 0 };
   const directory = relative === "" ? root : `${root}/${relative}`;
-  const isRepository = has(".git") && statSync(`${directory}/.git`, { throwIfNoEntry: false }) !== undefined;
+  const isRepository = has(".git") && lookAt(`${directory}/.git`) !== undefined;
   const lines = (name: string) => (has(name) ? readRules(`${directory}/${name}`) : []);
 
   const gitLines = [...(isRepository ? readRules(excludeFile(directory)) : []), ...lines(".gitignore")];
@@ -105,6 +108,8 @@ export class IgnoreTree {
 
   /** Rules inside a directory; null when it is ignored: what lies in it has no say. */
   level(relative: string): IgnoreLevel | null {
+    // Further down no rule file can be opened by its path.
+    if (relative.length > MAX_PATH_CHARS) return this.level(parentOf(relative.slice(0, MAX_PATH_CHARS)));
     const known = this.#levels.get(relative);
     if (known !== undefined) return known;
     const parent = relative === "" ? undefined : this.level(parentOf(relative));

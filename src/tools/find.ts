@@ -1,10 +1,11 @@
 /** find_files and list_searchable_files: paths of files, by name (S01, S10–S12, S15). Refuses: contents, directories. */
-import { lstatSync, realpathSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
 import { isInPlace } from "../base/held-directory.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
+import { lookAt } from "../base/look.ts";
 import { pathText } from "../base/path-quote.ts";
 import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
@@ -69,7 +70,7 @@ async function list(
 ): Promise<ToolResult> {
   const resolved = await context.workspace.resolve(input.path || ".");
   if (!resolved.ok) return failed(resolved.message);
-  const info = statSync(resolved.path, { throwIfNoEntry: false });
+  const info = lookAt(resolved.path);
   if (info === undefined)
     return failed(`${pathText(resolved.relative)} does not exist. ${globHint(input.path)}Leave path out to look everywhere.`);
   if (!info.isDirectory()) return failed(`${pathText(resolved.relative)} is not a directory. read_file_range reads a file.`);
@@ -207,7 +208,7 @@ function reasonLeftOut(
   found: FirstPaths,
   accept: PathFilter,
 ): string | undefined {
-  const info = lstatSync(`${request.root}/${real}`, { throwIfNoEntry: false });
+  const info = lookAt(`${request.root}/${real}`);
   if (info === undefined) return undefined;
   if (info.isDirectory()) return found.total() > 0 ? undefined : "is a directory; give it as path to list its files";
   if (named !== real) return found.total() > 0 ? undefined : "is or lies behind a link; read it by path";

@@ -1,9 +1,9 @@
 /** search_text: finds lines in files, with rg or without (S01–S09, S13, S14). Refuses: replacing, following links. */
-import { statSync } from "node:fs";
 import { z } from "zod";
 import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
 import { hasRulesReadOtherwise } from "../base/ignore-rules.ts";
+import { lookAt } from "../base/look.ts";
 import { pathText } from "../base/path-quote.ts";
 import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
@@ -48,7 +48,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   }
   const resolved = await context.workspace.resolve(wanted.path || ".");
   if (!resolved.ok) return failed(resolved.message);
-  const info = statSync(resolved.path, { throwIfNoEntry: false });
+  const info = lookAt(resolved.path);
   if (info === undefined)
     return failed(`${pathText(resolved.relative)} does not exist. ${globHint(wanted.path)}find_files finds paths by name.`);
   if (!info.isFile() && !info.isDirectory()) return failed(`${pathText(resolved.relative)} is neither a file nor a directory.`);
