@@ -4,7 +4,7 @@
  * `.ignore`, and the one private file of the engine a listing stands in for (`.fdignore`, `.rgignore`).
  * Rules count outside git repositories too. Refuses: files above the root, global and per-user ignore files.
  */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { Ignore } from "ignore";
 import { isReadOtherwise } from "./ignore-dialect.ts";
@@ -126,9 +126,17 @@ export class IgnoreTree {
  */
 export function hasRulesReadOtherwise(root: string, relative: string, own: PrivateIgnoreFile): boolean {
   const directory = relative === "" ? root : `${root}/${relative}`;
-  const files = [excludeFile(directory), ...[".gitignore", ".ignore", own].map((name) => `${directory}/${name}`)];
-  if (files.some((path) => readRules(path).some(isReadOtherwise))) return true;
+  const linked = linkedGitDirectory(directory);
+  const more = linked === undefined ? [] : [`${linked}/commondir`];
+  const files = [excludeFile(directory), ...more, ...[".gitignore", ".ignore", own].map((name) => `${directory}/${name}`)];
+  if (files.some((path) => isOpenedOtherwise(path) || readRules(path).some(isReadOtherwise))) return true;
   return relative !== "" && hasRulesReadOtherwise(root, parentOf(relative), own);
+}
+
+/** Read by them, and not by us: what has no end (a link to /dev/zero, a pipe), or hardly one. */
+function isOpenedOtherwise(path: string): boolean {
+  const found = lookAt(path);
+  return found !== undefined && !found.isDirectory() && (!found.isFile() || found.size > MAX_IGNORE_BYTES);
 }
 
 /** The directory of a relative path, "" for the root. */
@@ -187,7 +195,7 @@ export function anchorRule(line: string, directory: string): string {
 /** Rule lines of one file; none for anything that is not a regular file of sane size. */
 function readRules(path: string): string[] {
   try {
-    const stat = statSync(path, { throwIfNoEntry: false });
+    const stat = lookAt(path);
     if (stat === undefined || !stat.isFile() || stat.size > MAX_IGNORE_BYTES) return [];
     const text = readFileSync(path, "utf8");
     return (text.startsWith("\uFEFF") ? text.slice(1) : text).split(/\r?\n/).filter(isRule);
@@ -209,22 +217,24 @@ function isRule(line: string): boolean {
  * pointer counts, which is what git writes for worktrees.
  */
 function excludeFile(directory: string): string {
-  const dotGit = `${directory}/.git`;
-  const own = `${dotGit}/info/exclude`;
-  try {
-    if (statSync(dotGit).isDirectory()) return own;
-    const gitDir = pointer(dotGit, "gitdir: ");
-    if (gitDir === undefined || !isAbsolute(gitDir)) return own;
-    const common = pointer(`${gitDir}/commondir`, "");
-    return common === undefined ? own : `${resolve(gitDir, common)}/info/exclude`;
-  } catch {
-    return own;
-  }
+  const gitDir = linkedGitDirectory(directory);
+  const common = gitDir === undefined ? undefined : pointer(`${gitDir}/commondir`, "");
+  return `${gitDir === undefined || common === undefined ? `${directory}/.git` : resolve(gitDir, common)}/info/exclude`;
+}
+
+/** Where the `.git` file of a worktree leads. */
+function linkedGitDirectory(directory: string): string | undefined {
+  const gitDir = pointer(`${directory}/.git`, "gitdir: ");
+  return gitDir !== undefined && isAbsolute(gitDir) ? gitDir : undefined;
 }
 
 function pointer(path: string, prefix: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const stat = lookAt(path);
   if (stat === undefined || !stat.isFile() || stat.size > 65_536) return undefined;
-  const line = readFileSync(path, "utf8").split("\n", 1)[0]?.trimEnd() ?? "";
-  return line.startsWith(prefix) ? line.slice(prefix.length) : undefined;
+  try {
+    const line = readFileSync(path, "utf8").split("\n", 1)[0]?.trimEnd() ?? "";
+    return line.startsWith(prefix) ? line.slice(prefix.length) : undefined;
+  } catch {
+    return undefined;
+  }
 }

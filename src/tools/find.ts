@@ -98,7 +98,11 @@ async function list(
     withheld += 1;
     return false;
   });
-  const outcome = await listFiles(detectEngines(context.env.PATH, root), order, request, found.take);
+  const forget = (): void => {
+    withheld = 0;
+    found.forget();
+  };
+  const outcome = await listFiles(detectEngines(context.env.PATH, root), order, { ...request, forget }, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
   const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
   const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;

@@ -9,10 +9,11 @@ import { msUntil } from "../base/clock.ts";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
 import { type HeldDirectory, holdDirectory } from "../base/held-directory.ts";
 import { hasRulesReadOtherwise, IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
-import { type ProcessEnd, type ProcessOutcome, type ProcessRequest, runProcess } from "../base/process.ts";
+import { createProcessOwner, type ProcessEnd, type ProcessOutcome, type ProcessRequest } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
 import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { watchEngine } from "./engine-watch.ts";
 import { fdPattern, type PathFilterInput } from "./path-filter.ts";
 
 export type ListEngine = "fd" | "rg" | "find" | "built-in";
@@ -29,6 +30,8 @@ export type ListRequest = {
   /** What the receiver will keep anyway: lets fd leave out the rest. */
   readonly hint?: PathFilterInput;
   readonly signal: AbortSignal;
+  /** Told that what was taken up to now does not count: another engine starts afresh. */
+  readonly forget?: () => void;
   /** Default: SEARCH_TIMEOUT_MS. */
   readonly timeoutMs?: number;
 };
@@ -99,10 +102,13 @@ async function listWith(
       if (!isSound) stop();
     },
     onStderr: problems.push,
-    descendants: "none",
     graceMs: ENGINE_GRACE_MS,
   });
-  if (end === undefined) return undefined;
+  if (end === "moved") return undefined;
+  if (end === "trapped") {
+    request.forget?.();
+    return undefined;
+  }
   if (!end.started) return end.failure.kind === "cancelled" ? { engine, end: "cancelled", unreadable: 0 } : undefined;
   const reason = end.cancelled ? "cancelled" : end.timedOut ? "timeout" : "complete";
   // rg says 1 when there is no file to list.
@@ -119,19 +125,32 @@ async function listWith(
 export const MOVED = "moved or replaced by a link meanwhile";
 
 /**
- * Runs an engine in the directory that is proved to be at its real `path`, whatever the path means a moment later. Undefined when it
- * is not there any more.
+ * Runs an engine in the directory that is proved to be at its real `path`, whatever the path means a moment later. `moved` when it
+ * is not there any more, `trapped` when the engine read without end and was stopped.
  */
-export async function runInside(path: string, request: Omit<ProcessRequest, "cwd">): Promise<ProcessOutcome | undefined> {
+export async function runInside(
+  path: string,
+  request: Omit<ProcessRequest, "cwd" | "descendants">,
+): Promise<ProcessOutcome | "moved" | "trapped"> {
   let directory: HeldDirectory;
   try {
     directory = holdDirectory(path);
   } catch {
-    return undefined;
+    return "moved";
   }
+  let unwatch = (): void => {};
   try {
-    return await runProcess({ ...request, cwd: directory.at(".") });
+    const started = await createProcessOwner().start({ ...request, descendants: "none", cwd: directory.at(".") });
+    if (!started.ok) return { started: false, failure: started.failure };
+    let trapped = false;
+    unwatch = watchEngine(started.process.pid, () => {
+      trapped = true;
+      void started.process.end();
+    });
+    const end = await started.process.done;
+    return trapped ? "trapped" : end;
   } finally {
+    unwatch();
     directory.close();
   }
 }

@@ -83,13 +83,12 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
 export async function searchFiles(request: SearchRequest, rg: string | undefined): Promise<SearchOutcome> {
   const agrees = request.baseIsFile || request.includeIgnored || appliesOurRules(request);
   const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
-  const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
-  if (outcome !== undefined) return outcome;
-  const passedOver = rg === undefined ? "missing" : agrees ? "broken" : "rules";
+  const outcome = rg === undefined ? "missing" : agrees ? await searchWithRg(rg, request) : "rules";
+  if (typeof outcome !== "string") return outcome;
   // Lazy door: with rg it is not needed.
   const { searchBuiltIn } = await import("./search-builtin.ts");
   const builtIn = await searchBuiltIn({ ...request, timeoutMs: msUntil(deadline) });
-  return builtIn.ok ? { ...builtIn, passedOver } : builtIn;
+  return builtIn.ok ? { ...builtIn, passedOver: outcome } : builtIn;
 }
 
 /** Below the root rg looks at parent directories, also at those above the root, whose rules are not ours. */
@@ -168,6 +167,7 @@ const REASONS = {
   missing: "is not on PATH",
   rules: "cannot apply the ignore rules of this workspace here",
   broken: "on PATH does not work",
+  trapped: "was stopped, it read without end: is an ignore file here a device, a pipe or huge?",
 } as const;
 
 function sayLimit(outcome: Extract<SearchOutcome, { ok: true }>, limit: number): string {

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { giveTo } from "../support/temp.ts";
-import { type TempDir, tempDir } from "../support/temp.ts";
+import { giveTo, type TempDir, tempDir } from "../support/temp.ts";
 import { freshWorkspace, installed, pathOf, searching } from "./search-place.ts";
 
 // Starts a runtime a call: on a busy machine slower than the default allows.
