@@ -12,6 +12,7 @@ import { groupDigits } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
+import { globAdvice } from "./glob-advice.ts";
 import { type ListEngine, type ListOutcome, type ListRequest, listFiles, MOVED } from "./listing.ts";
 import { belowRoot, isGlob, type PathFilter, type PathFilterInput, pathFilter } from "./path-filter.ts";
 import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
@@ -105,7 +106,7 @@ async function list(
   const outcome = await listFiles(detectEngines(context.env.PATH, root), order, { ...request, forget }, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
   const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
-  const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;
+  const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request, [pattern, filter.glob]) : undefined;
   const secrets = withheld === 0 ? [] : [sayWithheld(withheld)];
   const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
   return { ...report(outcome, request, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
@@ -169,10 +170,11 @@ function report(
   return succeeded([text, ...notes].filter((part) => part !== "").join("\n"), { status, truncated });
 }
 
-function sayNothing(request: ListRequest): string {
+function sayNothing(request: ListRequest, globs: readonly (string | undefined)[]): string {
   const where = request.base === "" ? "the workspace" : pathText(request.base);
   const left = [...(request.includeHidden ? [] : ["hidden"]), ...(request.includeIgnored ? [] : ["ignored"])];
-  return `No files found in ${where}.${left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`}`;
+  const why = left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`;
+  return [`No files found in ${where}.${why}`, ...globAdvice(globs)].join("\n");
 }
 
 /** Security.md 3: a search does not look into them either. */

@@ -8,6 +8,7 @@ import { pathText } from "../base/path-quote.ts";
 import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { globAdvice } from "./glob-advice.ts";
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
@@ -76,7 +77,8 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   const { rg } = detectEngines(context.env.PATH, request.root);
   const outcome = await searchFiles(request, rg);
   const touched = [{ path: resolved.path, kind: "search" }] as const;
-  return { ...report(outcome, request, hides === undefined ? [] : [CLOSED_NOTE]), touched };
+  const advice = outcome.ok && outcome.files.length === 0 ? globAdvice([wanted.glob]) : [];
+  return { ...report(outcome, request, [...advice, ...(hides === undefined ? [] : [CLOSED_NOTE])]), touched };
 }
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
@@ -98,8 +100,7 @@ function appliesOurRules({ root, base }: SearchRequest): boolean {
 
 function report(outcome: SearchOutcome, request: SearchRequest, more: readonly string[]): ToolResult {
   if (!outcome.ok) {
-    const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
-    return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
+    return failed(`search_text cannot use this pattern: ${outcome.message}${sayOtherWay(request)}`);
   }
   const { lines, matchAt } = linesOf(outcome, request.contextLines);
   const { text, kept } = joinBounded(lines);
@@ -122,6 +123,13 @@ function report(outcome: SearchOutcome, request: SearchRequest, more: readonly s
   const whole = [text, ...notes].filter((part) => part !== "").join("\n");
   const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && available === 0 ? "failed" : "ok";
   return succeeded(whole, { status, truncated });
+}
+
+/** For a pattern that cannot be used. */
+function sayOtherWay({ pattern, literal }: SearchRequest): string {
+  if (literal) return "";
+  if (/(?<!\\)(?:\\\\)*\\[nr]/.test(pattern)) return "\nA match lies within one line: search for one of its lines.";
+  return "\nTo search for the text itself, set literal: true.";
 }
 
 /** Lines as they are printed, and which of them are matches. */
