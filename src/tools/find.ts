@@ -60,14 +60,15 @@ export const listSearchableFiles: Tool<ListInput> = {
   effect: "read",
   input: listInput,
   example: { path: "src", glob: "*.ts" },
-  run: (input, context) => list(input, context, ["fd", "rg", "find"], isSecretPath),
+  // As rg sees a tree: it is what search_text runs, and what its built-in engine stands in for.
+  run: (input, context) => list(input, context, ["rg", "find"], { withholds: isSecretPath, ownIgnoreFile: ".rgignore" }),
 };
 
 async function list(
   input: ListInput & Partial<FindInput>,
   context: ToolContext,
   order: readonly ListEngine[],
-  withholds?: (path: string) => boolean,
+  { withholds, ownIgnoreFile }: { withholds?: (path: string) => boolean } & Pick<ListRequest, "ownIgnoreFile"> = {},
 ): Promise<ToolResult> {
   const resolved = await context.workspace.resolve(input.path || ".");
   if (!resolved.ok) return failed(resolved.message);
@@ -87,6 +88,7 @@ async function list(
     includeIgnored: input.include_ignored ?? false,
     followSymlinks: input.follow_symlinks ?? false,
     maxDepth: input.max_depth,
+    ...(ownIgnoreFile && { ownIgnoreFile }),
     hint: filter,
     signal: context.signal,
   };

@@ -27,6 +27,8 @@ export type ListRequest = {
   readonly includeIgnored: boolean;
   readonly followSymlinks?: boolean;
   readonly maxDepth?: number | undefined;
+  /** The private ignore file that counts, beside those of git; default: fd's. */
+  readonly ownIgnoreFile?: PrivateIgnoreFile;
   /** What the receiver will keep anyway: lets fd leave out the rest. */
   readonly hint?: PathFilterInput;
   readonly signal: AbortSignal;
@@ -59,7 +61,7 @@ export async function listFiles(
   request: ListRequest,
   take: TakePaths,
 ): Promise<ListOutcome> {
-  const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".fdignore") };
+  const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ownFile(request)) };
   const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   for (const engine of order) {
     const outcome = engine === "built-in" ? undefined : await listWith(engine, engines, effective, msUntil(deadline), take);
@@ -86,7 +88,7 @@ async function listWith(
   if (program === undefined || request.followSymlinks) return undefined;
   if (engine !== "find" && !request.includeIgnored && !appliesOurRules(engine, request)) return undefined;
   const argv = { fd: fdArguments, rg: rgFilesArguments, find: findArguments }[engine](request);
-  const ignored = engine === "find" && !request.includeIgnored ? new IgnoreTree(request.root, ".fdignore") : undefined;
+  const ignored = engine === "find" && !request.includeIgnored ? new IgnoreTree(request.root, ownFile(request)) : undefined;
   const splitter = createPathSplitter(request.base === "" ? "" : `${request.base}/`, (paths) =>
     take(paths.filter((path) => keep(path, request) && !ignored?.ignores(path))),
   );
@@ -170,7 +172,7 @@ async function listBuiltIn(request: ListRequest, timeoutMs: number, take: TakePa
     includeIgnored: request.includeIgnored,
     followSymlinks: request.followSymlinks ?? false,
     ...(request.maxDepth === undefined ? {} : { maxDepth: request.maxDepth }),
-    ownIgnoreFile: ".fdignore",
+    ownIgnoreFile: ownFile(request),
     signal: AbortSignal.any([request.signal, limit]),
     onUnreadable: (path) => problems.add(`${path}: cannot be read`),
   });
@@ -184,10 +186,17 @@ async function listBuiltIn(request: ListRequest, timeoutMs: number, take: TakePa
  * and then files above the root would count too: where such files exist, another engine serves. So it does where they would read
  * a rule otherwise than git.
  */
-function appliesOurRules(engine: "fd" | "rg", request: { readonly root: string; readonly base: string }): boolean {
+function appliesOurRules(engine: "fd" | "rg", request: ListRequest): boolean {
   const { root, base } = request;
-  if (engine === "rg" && [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`))) return false;
-  return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, ".fdignore");
+  const own = ownFile(request);
+  const isTheirs = own === (engine === "fd" ? ".fdignore" : ".rgignore");
+  // fd and rg cannot be told to leave out their own file.
+  if (!isTheirs && (engine === "fd" || [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`)))) return false;
+  return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, own);
+}
+
+function ownFile(request: ListRequest): PrivateIgnoreFile {
+  return request.ownIgnoreFile ?? ".fdignore";
 }
 
 /** Whether an ignore file above the root would have a say. */
