@@ -74,18 +74,22 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
   };
-  const { rg } = detectEngines(context.env.PATH, request.root);
-  const outcome = await searchFiles(request, rg);
+  const { rg, rgInside } = detectEngines(context.env.PATH, request.root);
+  const outcome = await searchFiles(request, rg, rgInside ? "inside" : "missing");
   const touched = [{ path: resolved.path, kind: "search" }] as const;
   const advice = outcome.ok && outcome.files.length === 0 ? globAdvice([wanted.glob]) : [];
   return { ...report(outcome, request, [...advice, ...(hides === undefined ? [] : [CLOSED_NOTE])]), touched };
 }
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
-export async function searchFiles(request: SearchRequest, rg: string | undefined): Promise<SearchOutcome> {
+export async function searchFiles(
+  request: SearchRequest,
+  rg: string | undefined,
+  without: "missing" | "inside" = "missing",
+): Promise<SearchOutcome> {
   const agrees = request.baseIsFile || request.includeIgnored || appliesOurRules(request);
   const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
-  const outcome = rg === undefined ? "missing" : agrees ? await searchWithRg(rg, request) : "rules";
+  const outcome = rg === undefined ? without : agrees ? await searchWithRg(rg, request) : "rules";
   if (typeof outcome !== "string") return outcome;
   // Lazy door: with rg it is not needed.
   const { searchBuiltIn } = await import("./search-builtin.ts");
@@ -173,6 +177,7 @@ function sayWithheld(count: number): string {
 /** S09: why rg did not serve. */
 const REASONS = {
   missing: "is not on PATH",
+  inside: "on PATH lies inside the workspace, whose programs are not run",
   rules: "cannot apply the ignore rules of this workspace here",
   broken: "on PATH does not work",
   trapped: "was stopped, it read without end: is an ignore file here a device, a pipe or huge?",

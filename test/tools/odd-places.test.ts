@@ -84,3 +84,20 @@ test("a chain of directories longer than a path can be", async () => {
   }
   spawnSync("rm", ["-rf", join(root, name)]);
 });
+
+test("an rg inside the workspace is not run, and that is what is said", async () => {
+  const root = await freshWorkspace(place, { "a.txt": "needle\n" });
+  const PATH = pathOf(join(root, "bin"), { rg: installed.rg });
+  const { search } = await searching(root, { PATH });
+  const said = "[engine: built-in; ripgrep (rg) on PATH lies inside the workspace, whose programs are not run]";
+  expect((await search({ pattern: "needle" })).text).toBe(`a.txt:1:needle\n${said}`);
+});
+
+test("the whole machine as a workspace", async () => {
+  for (const PATH of [...paths, "/nonexistent"]) {
+    const { search, find, list } = await searching("/", { PATH });
+    expect((await search({ pattern: "^root:", path: "etc", glob: "passwd" })).text).toStartWith("etc/passwd:1:root:");
+    expect((await find({ pattern: "passwd", path: "etc", max_depth: 1 })).text).toContain("etc/passwd");
+    expect((await list({ path: "etc", glob: "etc/passwd" })).text).toContain("etc/passwd");
+  }
+});
