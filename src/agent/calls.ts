@@ -67,7 +67,8 @@ function noTool(name: string, { toolbox, withhold }: CallsContext): ToolResult {
 function tellBug(error: unknown, where: string, { emit, redact }: CallsContext): string {
   const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   const said = redact(cutChars(first, BUG_CHARS));
-  const place = error instanceof Error ? /\bsrc\/[\w./-]+:\d+/.exec(error.stack ?? "")?.[0] : undefined;
+  const frames = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^ +at .{1,300}$/.test(line)) : [];
+  const [place] = frames.flatMap((frame) => /\bsrc\/[\w./-]+:\d+/.exec(frame)?.[0] ?? []);
   const at = place === undefined ? "" : `, at ${place}`;
   const message = `${where}: internal error: ${said} (this is a bug in thndrs${at})`;
   emit({ type: "diagnostic", diagnostic: { severity: "error", code: "tool_bug", message } });
