@@ -3,6 +3,7 @@
  * The last cap and the redaction sit here, so no tool can forget them. Refuses: knowing any tool.
  */
 import { wellFormed } from "../base/json.ts";
+import { cutChars } from "../base/text.ts";
 import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import { failed } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
@@ -12,6 +13,9 @@ import type { Toolbox, ToolEntry } from "./toolbox.ts";
 
 /** No result that leaves a tool is larger, whatever the tool did (bytes). */
 const LAST_CAP_BYTES = 96 * 1024;
+
+/** Of an internal error's text: it may hold a path of any length. */
+const BUG_CHARS = 500;
 
 export type Permit = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
@@ -57,6 +61,33 @@ function noTool(name: string, { toolbox, withhold }: CallsContext): ToolResult {
   const names = toolbox.specs().map((spec) => spec.name);
   const why = toolbox.withheld(name) ? withhold(name) : `There is no tool "${name}".`;
   return failed(`${why} The tools are: ${names.join(", ")}.`);
+}
+
+/** A throw is a bug (rule 9): it is said to the person and costs the call, not the session. Answers with its text, for the model. */
+function tellBug(error: unknown, where: string, { emit, redact }: CallsContext): string {
+  const [first = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  const said = redact(cutChars(first, BUG_CHARS));
+  const frames = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^ +at .{1,300}$/.test(line)) : [];
+  const [place] = frames.flatMap((frame) => /\bsrc\/[\w./-]+:\d+/.exec(frame)?.[0] ?? []);
+  const at = place === undefined ? "" : `, at ${place}`;
+  const message = `${where}: internal error: ${said} (this is a bug in thndrs${at})`;
+  emit({ type: "diagnostic", diagnostic: { severity: "error", code: "tool_bug", message } });
+  return said;
+}
+
+async function executeSafely(
+  call: ToolCall,
+  entry: ToolEntry | undefined,
+  input: Readonly<Record<string, unknown>>,
+  context: CallsContext,
+): Promise<ToolResult> {
+  try {
+    return await execute(call, entry, input, context);
+  } catch (error) {
+    const said = tellBug(error, call.name, context);
+    const half = entry?.effect === "read" ? "" : " A part of what it was to do may be done.";
+    return failed(`${call.name} failed with an internal error of thndrs: ${said}.${half} Another way may work.`);
+  }
 }
 
 async function execute(
@@ -110,7 +141,7 @@ async function runOne(call: ToolCall, context: CallsContext, cut: boolean): Prom
   } else if (mended !== input) {
     result = failed(HALF);
   } else {
-    result = await execute(call, entry, input, context);
+    result = await executeSafely(call, entry, input, context);
   }
   result = lastCap(result);
   for (const effect of result.effects) emit({ type: "effect", turnId, callId: call.id, effect });
@@ -154,6 +185,16 @@ async function together(calls: readonly ToolCall[], run: (call: ToolCall) => Pro
   return results;
 }
 
+async function contextOf(result: ToolResult, batch: ToolResult["touched"], context: CallsContext): Promise<string> {
+  if (result.touched.length === 0 || context.signal.aborted) return "";
+  try {
+    return await context.touched(result.touched, context.turnId, batch);
+  } catch (error) {
+    tellBug(error, "project context", context);
+    return "";
+  }
+}
+
 /**
  * Runs a batch. Every call gets exactly one result, in the model's order, also after a cancel (status `cancelled`).
  * Text of instruction files met on the way is appended after the cap and is not part of the event.
@@ -171,8 +212,7 @@ export async function runCalls(
     for (const [index, call] of group.entries()) {
       const result = results[index];
       if (!result) continue;
-      const extra =
-        result.touched.length > 0 && !context.signal.aborted ? await context.touched(result.touched, context.turnId, batch) : "";
+      const extra = await contextOf(result, batch, context);
       const text = extra === "" ? result.text : `${result.text}\n\n${extra}`;
       finished.push({
         call,

@@ -2,9 +2,9 @@
  * Joins skills to a run: roots from the configuration, trust, the scan for what is not trusted, and reading a skill's files
  * with read_file_range. Refuses: what a skill is, when it is delivered (skills/).
  */
-import { statSync } from "node:fs";
 import { isAbsolute, relative, resolve } from "node:path";
 import type { Toolbox, ToolEntry } from "../agent/toolbox.ts";
+import { lookAt } from "../base/look.ts";
 import { UserError } from "../base/user-error.ts";
 import { confineTo } from "../base/workspace.ts";
 import type { LoadedConfig } from "../config/load.ts";
@@ -45,7 +45,7 @@ function screen(text: string): string | undefined {
 /** @throws UserError for a `--skill-dir` that is no directory: somebody who names one counts on its skills. */
 export function demandSkillDirs(cwd: string, given: readonly string[]): void {
   for (const path of given) {
-    const found = statSync(resolve(cwd, path), { throwIfNoEntry: false });
+    const found = lookAt(resolve(cwd, path));
     if (found?.isDirectory() !== true)
       throw new UserError(`--skill-dir ${path}: ${found ? "is not a" : "there is no such"} directory`);
   }

@@ -3,7 +3,8 @@
  * PATH needs no restart. Refuses: running them, programs that lie inside the workspace.
  */
 import { realpathSync } from "node:fs";
-import { delimiter } from "node:path";
+import { delimiter, dirname, join } from "node:path";
+import { lookAt } from "./look.ts";
 import { findExecutable } from "./spawn-failure.ts";
 
 export type Engines = {
@@ -11,6 +12,8 @@ export type Engines = {
   /** `fd`, or `fdfind` as Debian calls it. */
   readonly fd: string | undefined;
   readonly find: string | undefined;
+  /** There is an rg on PATH, but inside the workspace. */
+  readonly rgInside?: boolean;
 };
 
 /**
@@ -18,22 +21,40 @@ export type Engines = {
  * must not run what the repository brought along (security.md 1), and `npx` puts its `node_modules/.bin` on PATH.
  */
 export function detectEngines(path: string | undefined, root: string): Engines {
-  const outside = path
-    ?.split(delimiter)
-    .filter((directory) => !isInside(directory, root))
-    .join(delimiter);
-  // An empty value would mean the system's standard places.
-  if (outside === "" && path !== "") return { rg: undefined, fd: undefined, find: undefined };
+  const inside: string[] = [];
   const locate = (name: string): string | undefined => {
     // A link on the way may lead into the workspace: then the next directory has its turn.
-    for (const directory of outside?.split(delimiter) ?? [undefined]) {
-      if (directory === "") continue;
-      const found = findExecutable(name, directory);
-      if (found !== undefined && !isInside(realOf(found), root)) return found;
+    for (const directory of path?.split(delimiter) ?? [undefined]) {
+      // An empty value would mean the system's standard places.
+      const found = directory === "" ? undefined : findExecutable(name, directory);
+      if (found === undefined) continue;
+      const real = realOf(found);
+      if (!(isInside(found, root) || isInside(real, root)) || isOfSystem(found, real, root)) return found;
+      inside.push(name);
     }
     return undefined;
   };
-  return { rg: locate("rg"), fd: locate("fd") ?? locate("fdfind"), find: locate("find") };
+  const engines = { rg: locate("rg"), fd: locate("fd") ?? locate("fdfind"), find: locate("find") };
+  return engines.rg === undefined && inside.includes("rg") ? { ...engines, rgInside: true } : engines;
+}
+
+const SYSTEM = ["/usr", "/bin", "/sbin"];
+
+/**
+ * Whether a program came with the system although the workspace holds the system, as it does where a container has no working
+ * directory: only root can have put it there, and no repository begins at the workspace's root that could have brought it.
+ */
+function isOfSystem(found: string, real: string, root: string): boolean {
+  if (!SYSTEM.some((directory) => isInside(directory, root)) || lookAt(join(root, ".git")) !== undefined) return false;
+  return [found, real].every((path) => SYSTEM.some((directory) => isInside(path, directory)) && isRootsAlone(path));
+}
+
+/** What is at `path`, and every directory above it, is written by root only. */
+function isRootsAlone(path: string): boolean {
+  const there = lookAt(path);
+  if (there === undefined || there.uid !== 0 || (there.mode & 0o002) !== 0) return false;
+  if ((there.mode & 0o020) !== 0 && there.gid !== 0) return false;
+  return dirname(path) === path || isRootsAlone(dirname(path));
 }
 
 /** The environment an engine gets: nothing of the user's settings, byte-wise names (S08). */

@@ -4,11 +4,12 @@
  * `.ignore`, and the one private file of the engine a listing stands in for (`.fdignore`, `.rgignore`).
  * Rules count outside git repositories too. Refuses: files above the root, global and per-user ignore files.
  */
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { Ignore } from "ignore";
 import { isReadOtherwise } from "./ignore-dialect.ts";
 import { type GlobstarRule, globstarRule, hasManyGlobstars } from "./ignore-globstars.ts";
+import { lookAt } from "./look.ts";
 import { once } from "./once.ts";
 
 /** The ignore file only one engine reads; honoured by every stand-in for that engine. */
@@ -34,6 +35,8 @@ const NO_RULES: Omit<IgnoreLevel, "tests"> = { git: [], dot: [], own: [], all: [
 /** An ignore file larger than this is no ignore file. */
 const MAX_IGNORE_BYTES = 1_048_576;
 const MAX_RULE_CHARS = 4096;
+/** Of a directory, for the system. */
+const MAX_PATH_CHARS = 4096;
 /** The matcher caches every answer; past this many it starts afresh, so memory stays bounded. */
 const MAX_CACHED_ANSWERS = 20_000;
 
@@ -51,7 +54,7 @@ export function enterDirectory(
 ): IgnoreLevel {
   const above = parent ?? { ...NO_RULES, tests: 0 };
   const directory = relative === "" ? root : `${root}/${relative}`;
-  const isRepository = has(".git") && statSync(`${directory}/.git`, { throwIfNoEntry: false }) !== undefined;
+  const isRepository = has(".git") && lookAt(`${directory}/.git`) !== undefined;
   const lines = (name: string) => (has(name) ? readRules(`${directory}/${name}`) : []);
 
   const gitLines = [...(isRepository ? readRules(excludeFile(directory)) : []), ...lines(".gitignore")];
@@ -105,6 +108,8 @@ export class IgnoreTree {
 
   /** Rules inside a directory; null when it is ignored: what lies in it has no say. */
   level(relative: string): IgnoreLevel | null {
+    // Further down no rule file can be opened by its path.
+    if (relative.length > MAX_PATH_CHARS) return this.level(parentOf(relative.slice(0, MAX_PATH_CHARS)));
     const known = this.#levels.get(relative);
     if (known !== undefined) return known;
     const parent = relative === "" ? undefined : this.level(parentOf(relative));
@@ -121,9 +126,17 @@ export class IgnoreTree {
  */
 export function hasRulesReadOtherwise(root: string, relative: string, own: PrivateIgnoreFile): boolean {
   const directory = relative === "" ? root : `${root}/${relative}`;
-  const files = [excludeFile(directory), ...[".gitignore", ".ignore", own].map((name) => `${directory}/${name}`)];
-  if (files.some((path) => readRules(path).some(isReadOtherwise))) return true;
+  const linked = linkedGitDirectory(directory);
+  const more = linked === undefined ? [] : [`${linked}/commondir`];
+  const files = [excludeFile(directory), ...more, ...[".gitignore", ".ignore", own].map((name) => `${directory}/${name}`)];
+  if (files.some((path) => isOpenedOtherwise(path) || readRules(path).some(isReadOtherwise))) return true;
   return relative !== "" && hasRulesReadOtherwise(root, parentOf(relative), own);
+}
+
+/** Read by them, and not by us: what has no end (a link to /dev/zero, a pipe), or hardly one. */
+function isOpenedOtherwise(path: string): boolean {
+  const found = lookAt(path);
+  return found !== undefined && !found.isDirectory() && (!found.isFile() || found.size > MAX_IGNORE_BYTES);
 }
 
 /** The directory of a relative path, "" for the root. */
@@ -182,7 +195,7 @@ export function anchorRule(line: string, directory: string): string {
 /** Rule lines of one file; none for anything that is not a regular file of sane size. */
 function readRules(path: string): string[] {
   try {
-    const stat = statSync(path, { throwIfNoEntry: false });
+    const stat = lookAt(path);
     if (stat === undefined || !stat.isFile() || stat.size > MAX_IGNORE_BYTES) return [];
     const text = readFileSync(path, "utf8");
     return (text.startsWith("\uFEFF") ? text.slice(1) : text).split(/\r?\n/).filter(isRule);
@@ -204,22 +217,24 @@ function isRule(line: string): boolean {
  * pointer counts, which is what git writes for worktrees.
  */
 function excludeFile(directory: string): string {
-  const dotGit = `${directory}/.git`;
-  const own = `${dotGit}/info/exclude`;
-  try {
-    if (statSync(dotGit).isDirectory()) return own;
-    const gitDir = pointer(dotGit, "gitdir: ");
-    if (gitDir === undefined || !isAbsolute(gitDir)) return own;
-    const common = pointer(`${gitDir}/commondir`, "");
-    return common === undefined ? own : `${resolve(gitDir, common)}/info/exclude`;
-  } catch {
-    return own;
-  }
+  const gitDir = linkedGitDirectory(directory);
+  const common = gitDir === undefined ? undefined : pointer(`${gitDir}/commondir`, "");
+  return `${gitDir === undefined || common === undefined ? `${directory}/.git` : resolve(gitDir, common)}/info/exclude`;
+}
+
+/** Where the `.git` file of a worktree leads. */
+function linkedGitDirectory(directory: string): string | undefined {
+  const gitDir = pointer(`${directory}/.git`, "gitdir: ");
+  return gitDir !== undefined && isAbsolute(gitDir) ? gitDir : undefined;
 }
 
 function pointer(path: string, prefix: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false });
+  const stat = lookAt(path);
   if (stat === undefined || !stat.isFile() || stat.size > 65_536) return undefined;
-  const line = readFileSync(path, "utf8").split("\n", 1)[0]?.trimEnd() ?? "";
-  return line.startsWith(prefix) ? line.slice(prefix.length) : undefined;
+  try {
+    const line = readFileSync(path, "utf8").split("\n", 1)[0]?.trimEnd() ?? "";
+    return line.startsWith(prefix) ? line.slice(prefix.length) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -85,9 +85,14 @@ export function isHiddenBelow(relative: string, base: string): boolean {
 
 const DOT = 46;
 
+/** Real paths are compared: one that begins with two slashes would be of no place. */
+function placeIn(directory: string, name: string): string {
+  return directory === "/" ? `/${name}` : `${directory}/${name}`;
+}
+
 async function openBase(options: WalkOptions): Promise<Frame | undefined> {
   const { root, base } = options;
-  const real = base === "" ? root : `${root}/${base}`;
+  const real = base === "" ? root : placeIn(root, base);
   const entries = await readEntries(real);
   if (entries === undefined) {
     options.onUnreadable?.(base === "" ? "." : base);
@@ -143,7 +148,7 @@ async function frameOf(
     const name = entry.name;
     if (name === ".git" || (!options.includeHidden && name.charCodeAt(0) === DOT)) continue;
     const path = relative === "" ? name : `${relative}/${name}`;
-    const found = childOf(options, entry, path, `${real}/${name}`, linked);
+    const found = childOf(options, entry, path, placeIn(real, name), linked);
     const child = found instanceof Promise ? await found : found;
     if (child === undefined || (level !== undefined && isIgnored(level, path, child.isDirectory))) continue;
     children.push(child);

@@ -93,7 +93,11 @@ export async function checkEngines(
   const engines = detectEngines(context.env.PATH, root);
   const [rg, fd] = await Promise.all([versionOf(engines.rg, root, context.signal), versionOf(engines.fd, root, context.signal)]);
   const warnings = [
-    ...(rg.path === null ? ["ripgrep (rg) is not on PATH: searches use the slower built-in engine"] : []),
+    ...(rg.path === null
+      ? [
+          `ripgrep (rg) ${engines.rgInside ? "lies inside the workspace, whose programs are not run" : "is not on PATH"}: searches use the slower built-in engine`,
+        ]
+      : []),
     ...(fd.path === null ? ["fd is not on PATH: files are found with find or the built-in walker"] : []),
   ];
   return { tools: { rg, fd }, warnings };

@@ -1,16 +1,18 @@
 /** find_files and list_searchable_files: paths of files, by name (S01, S10–S12, S15). Refuses: contents, directories. */
-import { lstatSync, realpathSync, statSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { z } from "zod";
 import { detectEngines } from "../base/engines.ts";
 import { isInPlace } from "../base/held-directory.ts";
 import { IgnoreTree } from "../base/ignore-rules.ts";
+import { lookAt } from "../base/look.ts";
 import { pathText } from "../base/path-quote.ts";
 import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING } from "./bounds.ts";
 import { createFirstPaths, type FirstPaths } from "./first-paths.ts";
+import { globAdvice } from "./glob-advice.ts";
 import { type ListEngine, type ListOutcome, type ListRequest, listFiles, MOVED } from "./listing.ts";
 import { belowRoot, isGlob, type PathFilter, type PathFilterInput, pathFilter } from "./path-filter.ts";
 import { CLOSED_NOTE, globHint, joinBounded, sayProblems, sayStop } from "./result-text.ts";
@@ -58,18 +60,19 @@ export const listSearchableFiles: Tool<ListInput> = {
   effect: "read",
   input: listInput,
   example: { path: "src", glob: "*.ts" },
-  run: (input, context) => list(input, context, ["fd", "rg", "find"], isSecretPath),
+  // As rg sees a tree: it is what search_text runs, and what its built-in engine stands in for.
+  run: (input, context) => list(input, context, ["rg", "find"], { withholds: isSecretPath, ownIgnoreFile: ".rgignore" }),
 };
 
 async function list(
   input: ListInput & Partial<FindInput>,
   context: ToolContext,
   order: readonly ListEngine[],
-  withholds?: (path: string) => boolean,
+  { withholds, ownIgnoreFile }: { withholds?: (path: string) => boolean } & Pick<ListRequest, "ownIgnoreFile"> = {},
 ): Promise<ToolResult> {
   const resolved = await context.workspace.resolve(input.path || ".");
   if (!resolved.ok) return failed(resolved.message);
-  const info = statSync(resolved.path, { throwIfNoEntry: false });
+  const info = lookAt(resolved.path);
   if (info === undefined)
     return failed(`${pathText(resolved.relative)} does not exist. ${globHint(input.path)}Leave path out to look everywhere.`);
   if (!info.isDirectory()) return failed(`${pathText(resolved.relative)} is not a directory. read_file_range reads a file.`);
@@ -85,6 +88,7 @@ async function list(
     includeIgnored: input.include_ignored ?? false,
     followSymlinks: input.follow_symlinks ?? false,
     maxDepth: input.max_depth,
+    ...(ownIgnoreFile && { ownIgnoreFile }),
     hint: filter,
     signal: context.signal,
   };
@@ -97,10 +101,14 @@ async function list(
     withheld += 1;
     return false;
   });
-  const outcome = await listFiles(detectEngines(context.env.PATH, root), order, request, found.take);
+  const forget = (): void => {
+    withheld = 0;
+    found.forget();
+  };
+  const outcome = await listFiles(detectEngines(context.env.PATH, root), order, { ...request, forget }, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
   const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
-  const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request) : undefined;
+  const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request, [pattern, filter.glob]) : undefined;
   const secrets = withheld === 0 ? [] : [sayWithheld(withheld)];
   const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
   return { ...report(outcome, request, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
@@ -164,10 +172,11 @@ function report(
   return succeeded([text, ...notes].filter((part) => part !== "").join("\n"), { status, truncated });
 }
 
-function sayNothing(request: ListRequest): string {
+function sayNothing(request: ListRequest, globs: readonly (string | undefined)[]): string {
   const where = request.base === "" ? "the workspace" : pathText(request.base);
   const left = [...(request.includeHidden ? [] : ["hidden"]), ...(request.includeIgnored ? [] : ["ignored"])];
-  return `No files found in ${where}.${left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`}`;
+  const why = left.length === 0 ? "" : ` ${capitalise(left.join(" and "))} files are not listed.`;
+  return [`No files found in ${where}.${why}`, ...globAdvice(globs)].join("\n");
 }
 
 /** Security.md 3: a search does not look into them either. */
@@ -207,7 +216,7 @@ function reasonLeftOut(
   found: FirstPaths,
   accept: PathFilter,
 ): string | undefined {
-  const info = lstatSync(`${request.root}/${real}`, { throwIfNoEntry: false });
+  const info = lookAt(`${request.root}/${real}`);
   if (info === undefined) return undefined;
   if (info.isDirectory()) return found.total() > 0 ? undefined : "is a directory; give it as path to list its files";
   if (named !== real) return found.total() > 0 ? undefined : "is or lies behind a link; read it by path";

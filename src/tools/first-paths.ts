@@ -4,6 +4,8 @@ import { comparePaths } from "./path-order.ts";
 
 export type FirstPaths = {
   readonly take: (paths: readonly string[]) => void;
+  /** As if nothing had been taken. */
+  readonly forget: () => void;
   /** Accepted paths seen. */
   total(): number;
   /** At most `limit`, in path order. */
@@ -32,6 +34,11 @@ export function createFirstPaths(limit: number, accept: PathFilter): FirstPaths 
         held.push(path);
         if (held.length >= room) shrink();
       }
+    },
+    forget() {
+      held.length = 0;
+      total = 0;
+      bound = undefined;
     },
     total: () => total,
     paths() {

@@ -56,6 +56,11 @@ export class LineWindow {
     return this.#line - 1 + (this.#endsInLine ? 1 : 0);
   }
 
+  /** Nothing that follows is shown. */
+  get isFull(): boolean {
+    return this.#line > this.#limits.end || this.closedBy !== undefined;
+  }
+
   feed(chunk: Buffer): void {
     const { start, end } = this.#limits;
     let position = 0;

@@ -9,10 +9,11 @@ import { msUntil } from "../base/clock.ts";
 import { type Engines, engineEnvironment } from "../base/engines.ts";
 import { type HeldDirectory, holdDirectory } from "../base/held-directory.ts";
 import { hasRulesReadOtherwise, IgnoreTree, type PrivateIgnoreFile } from "../base/ignore-rules.ts";
-import { type ProcessEnd, type ProcessOutcome, type ProcessRequest, runProcess } from "../base/process.ts";
-import { cutChars } from "../base/text.ts";
+import { createProcessOwner, type ProcessOutcome, type ProcessRequest } from "../base/process.ts";
 import { isHiddenBelow, walkFiles } from "../base/walk.ts";
 import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { createPathSplitter, createProblemCounter, sayEarlyEnd, sayNoPath } from "./engine-output.ts";
+import { watchEngine } from "./engine-watch.ts";
 import { fdPattern, type PathFilterInput } from "./path-filter.ts";
 
 export type ListEngine = "fd" | "rg" | "find" | "built-in";
@@ -26,9 +27,13 @@ export type ListRequest = {
   readonly includeIgnored: boolean;
   readonly followSymlinks?: boolean;
   readonly maxDepth?: number | undefined;
+  /** The private ignore file that counts, beside those of git; default: fd's. */
+  readonly ownIgnoreFile?: PrivateIgnoreFile;
   /** What the receiver will keep anyway: lets fd leave out the rest. */
   readonly hint?: PathFilterInput;
   readonly signal: AbortSignal;
+  /** Told that what was taken up to now does not count: another engine starts afresh. */
+  readonly forget?: () => void;
   /** Default: SEARCH_TIMEOUT_MS. */
   readonly timeoutMs?: number;
 };
@@ -56,7 +61,7 @@ export async function listFiles(
   request: ListRequest,
   take: TakePaths,
 ): Promise<ListOutcome> {
-  const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".fdignore") };
+  const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ownFile(request)) };
   const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
   for (const engine of order) {
     const outcome = engine === "built-in" ? undefined : await listWith(engine, engines, effective, msUntil(deadline), take);
@@ -83,7 +88,7 @@ async function listWith(
   if (program === undefined || request.followSymlinks) return undefined;
   if (engine !== "find" && !request.includeIgnored && !appliesOurRules(engine, request)) return undefined;
   const argv = { fd: fdArguments, rg: rgFilesArguments, find: findArguments }[engine](request);
-  const ignored = engine === "find" && !request.includeIgnored ? new IgnoreTree(request.root, ".fdignore") : undefined;
+  const ignored = engine === "find" && !request.includeIgnored ? new IgnoreTree(request.root, ownFile(request)) : undefined;
   const splitter = createPathSplitter(request.base === "" ? "" : `${request.base}/`, (paths) =>
     take(paths.filter((path) => keep(path, request) && !ignored?.ignores(path))),
   );
@@ -99,10 +104,13 @@ async function listWith(
       if (!isSound) stop();
     },
     onStderr: problems.push,
-    descendants: "none",
     graceMs: ENGINE_GRACE_MS,
   });
-  if (end === undefined) return undefined;
+  if (end === "moved") return undefined;
+  if (end === "trapped") {
+    request.forget?.();
+    return undefined;
+  }
   if (!end.started) return end.failure.kind === "cancelled" ? { engine, end: "cancelled", unreadable: 0 } : undefined;
   const reason = end.cancelled ? "cancelled" : end.timedOut ? "timeout" : "complete";
   // rg says 1 when there is no file to list.
@@ -119,19 +127,32 @@ async function listWith(
 export const MOVED = "moved or replaced by a link meanwhile";
 
 /**
- * Runs an engine in the directory that is proved to be at its real `path`, whatever the path means a moment later. Undefined when it
- * is not there any more.
+ * Runs an engine in the directory that is proved to be at its real `path`, whatever the path means a moment later. `moved` when it
+ * is not there any more, `trapped` when the engine read without end and was stopped.
  */
-export async function runInside(path: string, request: Omit<ProcessRequest, "cwd">): Promise<ProcessOutcome | undefined> {
+export async function runInside(
+  path: string,
+  request: Omit<ProcessRequest, "cwd" | "descendants">,
+): Promise<ProcessOutcome | "moved" | "trapped"> {
   let directory: HeldDirectory;
   try {
     directory = holdDirectory(path);
   } catch {
-    return undefined;
+    return "moved";
   }
+  let unwatch = (): void => {};
   try {
-    return await runProcess({ ...request, cwd: directory.at(".") });
+    const started = await createProcessOwner().start({ ...request, descendants: "none", cwd: directory.at(".") });
+    if (!started.ok) return { started: false, failure: started.failure };
+    let trapped = false;
+    unwatch = watchEngine(started.process.pid, () => {
+      trapped = true;
+      void started.process.end();
+    });
+    const end = await started.process.done;
+    return trapped ? "trapped" : end;
   } finally {
+    unwatch();
     directory.close();
   }
 }
@@ -151,7 +172,7 @@ async function listBuiltIn(request: ListRequest, timeoutMs: number, take: TakePa
     includeIgnored: request.includeIgnored,
     followSymlinks: request.followSymlinks ?? false,
     ...(request.maxDepth === undefined ? {} : { maxDepth: request.maxDepth }),
-    ownIgnoreFile: ".fdignore",
+    ownIgnoreFile: ownFile(request),
     signal: AbortSignal.any([request.signal, limit]),
     onUnreadable: (path) => problems.add(`${path}: cannot be read`),
   });
@@ -165,10 +186,17 @@ async function listBuiltIn(request: ListRequest, timeoutMs: number, take: TakePa
  * and then files above the root would count too: where such files exist, another engine serves. So it does where they would read
  * a rule otherwise than git.
  */
-function appliesOurRules(engine: "fd" | "rg", request: { readonly root: string; readonly base: string }): boolean {
+function appliesOurRules(engine: "fd" | "rg", request: ListRequest): boolean {
   const { root, base } = request;
-  if (engine === "rg" && [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`))) return false;
-  return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, ".fdignore");
+  const own = ownFile(request);
+  const isTheirs = own === (engine === "fd" ? ".fdignore" : ".rgignore");
+  // fd and rg cannot be told to leave out their own file.
+  if (!isTheirs && (engine === "fd" || [".fdignore", ".rgignore"].some((name) => existsSync(`${root}/${name}`)))) return false;
+  return (base === "" || !hasRulesAbove(root)) && !hasRulesReadOtherwise(root, base, own);
+}
+
+function ownFile(request: ListRequest): PrivateIgnoreFile {
+  return request.ownIgnoreFile ?? ".fdignore";
 }
 
 /** Whether an ignore file above the root would have a say. */
@@ -218,77 +246,4 @@ function findArguments(request: ListRequest): string[] {
     ...(request.maxDepth === undefined ? [] : ["-maxdepth", String(request.maxDepth)]),
     ...["(", "-name", request.includeHidden ? ".git" : ".?*", "-prune", ")", "-o", "(", "-type", "f", "-print0", ")"],
   ];
-}
-
-/** More bytes without an end are no path. */
-const MAX_PATH_BYTES = 65_536;
-
-/** A path of no bytes. */
-const NO_PATH = Buffer.from([0, 0]);
-
-type PathSplitter = {
-  /** False once something came that cannot be a path: nothing is read from then on. */
-  push(chunk: Uint8Array): boolean;
-  count(): number;
-};
-
-/** NUL-terminated paths out of chunks; a leading `./` gives way to `prefix`. Bytes that are not UTF-8 become U+FFFD. */
-export function createPathSplitter(prefix: string, take: TakePaths): PathSplitter {
-  let rest: Buffer = Buffer.alloc(0);
-  let count = 0;
-  let isSound = true;
-  return {
-    push(chunk) {
-      if (!isSound) return false;
-      const bytes = rest.length === 0 ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length) : Buffer.concat([rest, chunk]);
-      const end = bytes.lastIndexOf(0);
-      // A path is at most a few KiB: what is carried over stays small.
-      rest = Buffer.from(bytes.subarray(end + 1));
-      isSound = rest.length <= MAX_PATH_BYTES && bytes[0] !== 0 && !bytes.includes(NO_PATH);
-      if (end <= 0 || !isSound) return isSound;
-      const paths = bytes.toString("utf8", 0, end).split("\0");
-      count += paths.length;
-      take(paths.map((path) => prefix + (path.startsWith("./") ? path.slice(2) : path)));
-      return true;
-    },
-    count: () => count,
-  };
-}
-
-/** For an engine that ended without a word on why. */
-export function sayEarlyEnd(engine: "fd" | "rg" | "find", end: ProcessEnd): { readonly endedEarly: string } {
-  return { endedEarly: `${engine} ended early (${end.signal ?? `exit ${end.exitCode}`})` };
-}
-
-function sayNoPath(engine: ListEngine): { readonly endedEarly: string } {
-  return { endedEarly: `${engine} printed something that is no path` };
-}
-
-/** Counts the complaints of an engine, one per line, and remembers the first. */
-export function createProblemCounter() {
-  let count = 0;
-  let first: string | undefined;
-  let other = false;
-  let rest = "";
-  const add = (line: string): void => {
-    if (line.trim() === "") return;
-    count += 1;
-    first ??= cutChars(line.replace(/^(?:\[?fd\w* error\]?|find|rg): /, ""), 300);
-    other ||= !/denied|not permitted|No such file|cannot be read|loop|too long|stale/i.test(line);
-  };
-  return {
-    add,
-    push(chunk: Uint8Array): void {
-      const lines = (rest + Buffer.from(chunk).toString("utf8")).split("\n");
-      rest = (lines.pop() ?? "").slice(-4096);
-      for (const line of lines) add(line);
-    },
-    /** Whether every complaint is about a path, none about the arguments. */
-    onlyAccess: () => count > 0 && !other,
-    result(): { unreadable: number; firstProblem?: string } {
-      if (rest !== "") add(rest);
-      rest = "";
-      return first === undefined ? { unreadable: 0 } : { unreadable: count, firstProblem: first };
-    },
-  };
 }

@@ -58,7 +58,7 @@ export type SearchOutcome =
       readonly ok: true;
       readonly engine: "rg" | "built-in";
       /** Why rg did not serve. */
-      readonly passedOver?: "missing" | "rules" | "broken";
+      readonly passedOver?: "missing" | "inside" | "rules" | "broken" | "trapped";
       readonly files: readonly FileMatches[];
       readonly end: "complete" | "limit" | "timeout" | "cancelled";
       /** Matching lines seen; `exact` says that there are no more. */

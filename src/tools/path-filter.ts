@@ -91,12 +91,36 @@ function globFilter(pattern: string, base: string): PathFilter {
   return negative ? (path) => !positive(path) : positive;
 }
 
+/** Each group that is widened is tried in two ways; nobody names more directories like that, or longer ones. */
+const MAX_LITERAL_GROUPS = 8;
+const MAX_WIDENED_CHARS = 4096;
+
+/**
+ * `[id]` and `{id}` are also names, of directories and files in some frameworks: such a part of a glob matches itself, too, beside the
+ * rest of it that is meant as a glob (`app/[id]/*.tsx`).
+ */
+function withLiteralGroups(glob: string): string {
+  if (glob.length > MAX_WIDENED_CHARS) return glob;
+  let count = 0;
+  const widened = glob.replace(GROUP, (part) => {
+    if (part.startsWith("\\")) return part;
+    count += 1;
+    const itself = part.replace(/[\\{}[\],*?!]/g, "\\$&");
+    return part.startsWith("{") ? `{${part.slice(1, -1)},${itself}}` : `{${part},${itself}}`;
+  });
+  return count > MAX_LITERAL_GROUPS ? glob : widened;
+}
+
+/** An escaped character, a class, braces without alternatives. */
+const GROUP = /\\[\s\S]|\[[!^]?[^/][^\]/\\]*\]|\{[^{}[\],/\\]*\}/g;
+
 function positiveGlob(pattern: string, base: string): PathFilter {
   const trimmed = pattern.replace(/^(?:\.?\/)+/, "");
   const wanted = trimmed.endsWith("/") ? `${trimmed}**` : trimmed;
+  const both = withLiteralGroups(wanted);
   // A leading "!" that survived is a character of the name, not Bun's negation.
-  const glob = new Bun.Glob(wanted.startsWith("!") ? `\\${wanted}` : wanted);
-  // `[id].tsx` is a name in some frameworks: what equals the pattern literally matches too.
+  const glob = new Bun.Glob(both.startsWith("!") ? `\\${both}` : both);
+  // Also for what is no whole glob: a bracket that is not closed.
   const matches = (text: string): boolean => text === wanted || glob.match(text);
   if (!pattern.includes("/")) return (path) => matches(path.slice(path.lastIndexOf("/") + 1));
   if (base === "") return matches;

@@ -16,6 +16,8 @@ import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from 
 /** Beginning of a file in which a NUL makes it binary, as for git. */
 const SNIFF_BYTES = 8192;
 const CHUNK_BYTES = 1_048_576;
+/** Behind the last line that is shown, lines of a file too large to be hashed are counted so far (0.3 s). */
+const COUNT_ON_BYTES = 67_108_864;
 /** The longest character of UTF-8. */
 const CHARACTER_BYTES = 4;
 /** Kept free for the header and the notices, which name the path up to three times. */
@@ -31,8 +33,10 @@ type Input = z.infer<typeof input>;
 
 type Scan = {
   readonly window: LineWindow;
-  /** Bytes read. */
+  /** Bytes of the file. */
   readonly size: number;
+  /** Set when the rest was not looked at: bytes in which lines were counted. */
+  readonly countedTo?: number;
   /** Undefined above the limit. */
   readonly hash?: string;
   readonly binary: boolean;
@@ -41,7 +45,10 @@ type Scan = {
   readonly cancelled: boolean;
 };
 
-/** Reads to the end for the line count; a file within the limit is hashed. A small one is read at once, any other in pieces. */
+/**
+ * Reads on behind the window for the line count: to the end of a file within the limit, which is hashed, and so far in a larger one.
+ * A small file is read at once, any other in pieces.
+ */
 async function scan(file: OpenFile, window: LineWindow, signal: AbortSignal): Promise<Scan> {
   const { handle, version } = file;
   const head = await readUpTo(handle, CHUNK_BYTES, version.size);
@@ -67,7 +74,7 @@ async function scanPieces(
   head: Buffer,
   window: LineWindow,
   signal: AbortSignal,
-): Promise<Pick<Scan, "size" | "hash" | "lossy" | "cancelled">> {
+): Promise<Pick<Scan, "size" | "countedTo" | "hash" | "lossy" | "cancelled">> {
   const huge = version.size > MAX_FILE_BYTES;
   const hash = new HashStream();
   // Before each piece, bytes of a character that was cut off at the end of the last one.
@@ -88,7 +95,13 @@ async function scanPieces(
   };
   head.copy(buffer, CHARACTER_BYTES);
   take(head.length);
+  let shownAt = 0;
   while (!signal.aborted && (huge || size !== version.size)) {
+    // No hash is promised any more, and who asked for five lines of gigabytes does not wait for the rest.
+    if (!window.isFull && !window.binary) shownAt = size;
+    else if (size > MAX_FILE_BYTES && size - shownAt >= COUNT_ON_BYTES) {
+      return { size: Math.max(size, version.size), countedTo: size, lossy: window.lossy, cancelled: false };
+    }
     const bytesRead = await handle.read(buffer, CHARACTER_BYTES, CHUNK_BYTES, size);
     if (bytesRead === 0) break;
     take(bytesRead);
@@ -99,20 +112,34 @@ async function scanPieces(
   return { size, hash: hash.finish(), lossy: !isText || carried > 0, cancelled };
 }
 
+/** As an argument of a command. */
+function shellPath(relative: string): string {
+  return relative.startsWith("-") ? `./${relative}` : relative;
+}
+
+function sayTotal({ window, countedTo }: Scan): string {
+  return countedTo === undefined ? String(window.total) : `at least ${window.total}`;
+}
+
 /** A command that shows the unseen part of a long line, in lines short enough for every cap. */
 function showRest(relative: string, from: number): string {
-  const path = relative.startsWith("-") ? `./${relative}` : relative;
+  const path = shellPath(relative);
   const script = 'tail -c "+$1" "$2" | head -c 20000 | fold -b -w 400';
   return JSON.stringify({ argv: ["sh", "-c", script, "sh", String(from + 1), path] });
 }
 
 function notices(scanned: Scan, target: Target, first: number, last: number, wanted: number): string[] {
-  const { window, lossy } = scanned;
+  const { window, lossy, countedTo, size } = scanned;
   const said: string[] = [];
   if (last < Math.min(wanted, window.total)) {
     const cap =
       window.closedBy === "bytes" ? `the cap of ${MAX_RESULT_BYTES} bytes a result` : `the cap of ${MAX_READ_LINES} lines a read`;
-    said.push(`[cut by ${cap}: lines ${first}-${last} of ${window.total} shown; continue with start_line ${last + 1}]`);
+    said.push(`[cut by ${cap}: lines ${first}-${last} of ${sayTotal(scanned)} shown; continue with start_line ${last + 1}]`);
+  }
+  if (countedTo !== undefined) {
+    said.push(
+      `[lines were counted in the first ${countedTo} of ${size} bytes; run_shell with ${JSON.stringify(["wc", "-l", shellPath(target.relative)])} counts all, with tail it shows the end]`,
+    );
   }
   const cut = window.cutLines[0];
   if (cut !== undefined) {
@@ -150,7 +177,7 @@ function present(scanned: Scan, target: Target, asked: Input): ToolResult {
   }
   const last = first + window.lines.length - 1;
   const said = notices(scanned, target, first, last, wanted);
-  const text = [`${path} (lines ${first}-${last} of ${window.total}, ${id})`, ...window.lines, ...said].join("\n");
+  const text = [`${path} (lines ${first}-${last} of ${sayTotal(scanned)}, ${id})`, ...window.lines, ...said].join("\n");
   const cut = last < Math.min(wanted, window.total) || window.cutLines.length > 0;
   const complete = first === 1 && last === window.total && !cut && !scanned.lossy && scanned.hash !== undefined;
   return succeeded(text, {

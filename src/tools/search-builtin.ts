@@ -11,8 +11,9 @@ import { errnoOf } from "../base/file-problem.ts";
 import { isOpenAt } from "../base/held-directory.ts";
 import { walkFiles } from "../base/walk.ts";
 import { SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { createProblemCounter } from "./engine-output.ts";
 import { LineSearch } from "./line-search.ts";
-import { baseIsIgnored, createProblemCounter, MOVED } from "./listing.ts";
+import { baseIsIgnored, MOVED } from "./listing.ts";
 import { createMatchCollector, type FileMatches, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { type CompiledPattern, compilePattern } from "./pattern.ts";
 

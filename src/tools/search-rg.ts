@@ -12,7 +12,8 @@ import type { ProcessOutcome } from "../base/process.ts";
 import { cutChars } from "../base/text.ts";
 import { isHiddenBelow } from "../base/walk.ts";
 import { ENGINE_GRACE_MS, SEARCH_TIMEOUT_MS } from "./bounds.ts";
-import { baseIsIgnored, createProblemCounter, ignoreFlags, MOVED, runInside, sayEarlyEnd } from "./listing.ts";
+import { createProblemCounter, sayEarlyEnd } from "./engine-output.ts";
+import { baseIsIgnored, ignoreFlags, MOVED, runInside } from "./listing.ts";
 import { createMatchCollector, type MatchCollector, type SearchOutcome, type SearchRequest } from "./matches.ts";
 import { readFarLines } from "./rg-far-lines.ts";
 import { createFileReader, type RgFile } from "./rg-files.ts";
@@ -30,8 +31,7 @@ const PANIC = /^thread '[^\n']*' (?:\(\d+\) )?panicked at /m;
 const PANIC_CHARS = 200;
 
 type Run = {
-  /** Undefined when the directory is not where it was. */
-  readonly end: ProcessOutcome | undefined;
+  readonly end: ProcessOutcome | "moved" | "trapped";
   readonly dense: boolean;
   /** It printed what a sound ripgrep never prints, and was stopped. */
   readonly broken: boolean;
@@ -41,8 +41,8 @@ type Run = {
   readonly withheld: number;
 };
 
-/** Undefined when rg could not be run, or is no ripgrep: the built-in engine then serves. */
-export async function searchWithRg(rg: string, request: SearchRequest): Promise<SearchOutcome | undefined> {
+/** `broken` when rg could not be run, or is no ripgrep; `trapped` when it read without end. The built-in engine then serves. */
+export async function searchWithRg(rg: string, request: SearchRequest): Promise<SearchOutcome | "broken" | "trapped"> {
   const effective = { ...request, includeIgnored: request.includeIgnored || baseIsIgnored(request, ".rgignore") };
   const timeoutMs = request.timeoutMs ?? SEARCH_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
@@ -54,7 +54,8 @@ export async function searchWithRg(rg: string, request: SearchRequest): Promise<
     problems = createProblemCounter();
     run = await runRg(rg, effective, collector, problems, true, msUntil(deadline));
   }
-  return run.broken ? undefined : concludeRun(run, request, collector, problems);
+  if (run.end === "trapped") return "trapped";
+  return run.broken || run.end === "moved" ? "broken" : concludeRun(run.end, run, request, collector, problems);
 }
 
 async function runRg(
@@ -99,7 +100,6 @@ async function runRg(
     env: engineEnvironment(),
     timeoutMs,
     signal: request.signal,
-    descendants: "none",
     graceMs: ENGINE_GRACE_MS,
     onStdout(chunk, stop) {
       if (panicked || reader.stopped()) return;
@@ -122,21 +122,20 @@ async function runRg(
 }
 
 async function concludeRun(
+  end: ProcessOutcome,
   run: Run,
   request: SearchRequest,
   collector: MatchCollector,
   problems: ReturnType<typeof createProblemCounter>,
-): Promise<SearchOutcome | undefined> {
-  const { end } = run;
-  if (end === undefined) return undefined;
+): Promise<SearchOutcome | "broken"> {
   if (!end.started && end.failure.kind !== "cancelled") {
-    return end.failure.kind === "bad_argv" ? { ok: false, message: "the pattern contains a NUL character" } : undefined;
+    return end.failure.kind === "bad_argv" ? { ok: false, message: "the pattern contains a NUL character" } : "broken";
   }
   const cancelled = !end.started || end.cancelled;
   const timedOut = end.started && end.timedOut;
   const total = collector.total();
   if (!cancelled && !timedOut && end.started && !end.stopped && !run.sawSummary && total === 0) {
-    return end.exitCode === 2 ? { ok: false, message: reasonOf(run.stderr) } : undefined;
+    return end.exitCode === 2 ? { ok: false, message: reasonOf(run.stderr) } : "broken";
   }
   const found = collector.result().filter((file) => {
     // rg goes by paths: a directory that became a link while it ran may have led it out of the workspace.

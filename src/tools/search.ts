@@ -1,13 +1,14 @@
 /** search_text: finds lines in files, with rg or without (S01–S09, S13, S14). Refuses: replacing, following links. */
-import { statSync } from "node:fs";
 import { z } from "zod";
 import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
 import { hasRulesReadOtherwise } from "../base/ignore-rules.ts";
+import { lookAt } from "../base/look.ts";
 import { pathText } from "../base/path-quote.ts";
 import { isSecretPath } from "../base/secret-files.ts";
 import { groupDigits } from "../base/text.ts";
 import { MAX_RESULTS, MAX_RESULTS_CEILING, SEARCH_TIMEOUT_MS } from "./bounds.ts";
+import { globAdvice } from "./glob-advice.ts";
 import { hasRulesAbove } from "./listing.ts";
 import type { SearchOutcome, SearchRequest } from "./matches.ts";
 import { belowRoot, nameGlobs, pathFilter } from "./path-filter.ts";
@@ -48,7 +49,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   }
   const resolved = await context.workspace.resolve(wanted.path || ".");
   if (!resolved.ok) return failed(resolved.message);
-  const info = statSync(resolved.path, { throwIfNoEntry: false });
+  const info = lookAt(resolved.path);
   if (info === undefined)
     return failed(`${pathText(resolved.relative)} does not exist. ${globHint(wanted.path)}find_files finds paths by name.`);
   if (!info.isFile() && !info.isDirectory()) return failed(`${pathText(resolved.relative)} is neither a file nor a directory.`);
@@ -73,23 +74,27 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
   };
-  const { rg } = detectEngines(context.env.PATH, request.root);
-  const outcome = await searchFiles(request, rg);
+  const { rg, rgInside } = detectEngines(context.env.PATH, request.root);
+  const outcome = await searchFiles(request, rg, rgInside ? "inside" : "missing");
   const touched = [{ path: resolved.path, kind: "search" }] as const;
-  return { ...report(outcome, request, hides === undefined ? [] : [CLOSED_NOTE]), touched };
+  const advice = outcome.ok && outcome.files.length === 0 ? globAdvice([wanted.glob]) : [];
+  return { ...report(outcome, request, [...advice, ...(hides === undefined ? [] : [CLOSED_NOTE])]), touched };
 }
 
 /** Runs the search with `rg` (its absolute path) where there is one and it applies our ignore rules, else in process. */
-export async function searchFiles(request: SearchRequest, rg: string | undefined): Promise<SearchOutcome> {
+export async function searchFiles(
+  request: SearchRequest,
+  rg: string | undefined,
+  without: "missing" | "inside" = "missing",
+): Promise<SearchOutcome> {
   const agrees = request.baseIsFile || request.includeIgnored || appliesOurRules(request);
   const deadline = performance.now() + (request.timeoutMs ?? SEARCH_TIMEOUT_MS);
-  const outcome = rg !== undefined && agrees ? await searchWithRg(rg, request) : undefined;
-  if (outcome !== undefined) return outcome;
-  const passedOver = rg === undefined ? "missing" : agrees ? "broken" : "rules";
+  const outcome = rg === undefined ? without : agrees ? await searchWithRg(rg, request) : "rules";
+  if (typeof outcome !== "string") return outcome;
   // Lazy door: with rg it is not needed.
   const { searchBuiltIn } = await import("./search-builtin.ts");
   const builtIn = await searchBuiltIn({ ...request, timeoutMs: msUntil(deadline) });
-  return builtIn.ok ? { ...builtIn, passedOver } : builtIn;
+  return builtIn.ok ? { ...builtIn, passedOver: outcome } : builtIn;
 }
 
 /** Below the root rg looks at parent directories, also at those above the root, whose rules are not ours. */
@@ -99,8 +104,7 @@ function appliesOurRules({ root, base }: SearchRequest): boolean {
 
 function report(outcome: SearchOutcome, request: SearchRequest, more: readonly string[]): ToolResult {
   if (!outcome.ok) {
-    const hint = request.literal ? "" : "\nTo search for the text itself, set literal: true.";
-    return failed(`search_text cannot use this pattern: ${outcome.message}${hint}`);
+    return failed(`search_text cannot use this pattern: ${outcome.message}${sayOtherWay(request)}`);
   }
   const { lines, matchAt } = linesOf(outcome, request.contextLines);
   const { text, kept } = joinBounded(lines);
@@ -123,6 +127,13 @@ function report(outcome: SearchOutcome, request: SearchRequest, more: readonly s
   const whole = [text, ...notes].filter((part) => part !== "").join("\n");
   const status = outcome.end === "cancelled" ? "cancelled" : outcome.end === "timeout" && available === 0 ? "failed" : "ok";
   return succeeded(whole, { status, truncated });
+}
+
+/** For a pattern that cannot be used. */
+function sayOtherWay({ pattern, literal }: SearchRequest): string {
+  if (literal) return "";
+  if (/(?<!\\)(?:\\\\)*\\[nr]/.test(pattern)) return "\nA match lies within one line: search for one of its lines.";
+  return "\nTo search for the text itself, set literal: true.";
 }
 
 /** Lines as they are printed, and which of them are matches. */
@@ -166,8 +177,10 @@ function sayWithheld(count: number): string {
 /** S09: why rg did not serve. */
 const REASONS = {
   missing: "is not on PATH",
+  inside: "on PATH lies inside the workspace, whose programs are not run",
   rules: "cannot apply the ignore rules of this workspace here",
   broken: "on PATH does not work",
+  trapped: "was stopped, it read without end: is an ignore file here a device, a pipe or huge?",
 } as const;
 
 function sayLimit(outcome: Extract<SearchOutcome, { ok: true }>, limit: number): string {

@@ -67,6 +67,40 @@ test("a plain answer: one request, one final text", async () => {
   expect(messages.at(-1)).toEqual({ role: "assistant", text: "hello", calls: [] });
 });
 
+test("a tool that throws costs its call, not the run, and the bug is seen", async () => {
+  const script: Script = [calling(["broken", {}], ["look", {}]), saying("done")];
+  const broken = (): never => {
+    throw new Error("ENOTDIR: SECRET\nmore");
+  };
+  const { run, events, messages, context } = setUp({
+    script,
+    tools: [{ name: "broken", effect: "write", run: broken }, { name: "look" }],
+  });
+  expect(await run()).toMatchObject({ status: "ok", text: "done" });
+  expect(messages.filter(({ role }) => role === "tool")).toMatchObject([
+    { name: "broken", failed: true, text: expect.stringContaining("internal error of thndrs: ENOTDIR: [redacted:test]. A part") },
+    { name: "look", failed: false },
+  ]);
+  const finished = events.filter((event) => event.type === "tool_finished");
+  expect(finished).toMatchObject([{ status: "failed" }, { status: "ok" }]);
+  const said = expect.stringMatching(/^broken: internal error: ENOTDIR: \[redacted:test\] \(this is a bug in thndrs.*\)$/);
+  const bug = { type: "diagnostic", diagnostic: { severity: "error", code: "tool_bug", message: said } };
+  expect(events.filter((event) => event.type === "diagnostic")).toEqual([bug] as never);
+  expect(context.signal.aborted).toBe(false);
+});
+
+test("project context that throws costs its text, not the run", async () => {
+  const touched = [{ path: "/w/a", kind: "read" as const }];
+  const { run, events, messages, context } = setUp({
+    script: [calling(["look", {}]), saying("done")],
+    tools: [{ name: "look", run: () => succeeded("seen", { touched }) }],
+  });
+  Object.assign(context.calls, { touched: () => Promise.reject(new Error("EACCES")) });
+  expect(await run()).toMatchObject({ status: "ok" });
+  expect(messages.find(({ role }) => role === "tool")).toMatchObject({ text: "seen" });
+  expect(types(events)).toContain("diagnostic");
+});
+
 test("every request is the former one plus new messages at the end", async () => {
   const script: Script = [...Array.from({ length: 19 }, (_, turn) => calling(["look", { path: `f${turn}` }])), saying("done")];
   const { run, provider } = setUp({ script, tools: [{ name: "look" }] });

@@ -1,6 +1,6 @@
 /** Engines are looked up on PATH, and what leads into the workspace is passed over for the next one. */
 import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { detectEngines } from "../../src/base/engines.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -12,5 +12,23 @@ test("a program that leads into the workspace gives way to the next one on PATH"
   const path = [dir.at("ws/bin"), dir.at("first"), dir.at("nowhere"), dir.at("usr")].join(":");
   expect(detectEngines(path, dir.at("ws"))).toEqual({ rg: dir.at("usr/rg"), fd: dir.at("usr/fdfind"), find: undefined });
   expect(detectEngines(dir.at("first"), dir.at("ws")).rg).toBeUndefined();
-  expect(detectEngines(dir.at("ws/bin"), dir.at("ws"))).toEqual({ rg: undefined, fd: undefined, find: undefined });
+  expect(detectEngines(dir.at("ws/bin"), dir.at("ws"))).toEqual({
+    ...{ rg: undefined, fd: undefined, find: undefined },
+    rgInside: true,
+  });
+});
+
+test("where the workspace holds the system, its programs serve, and no others; not where a repository begins at its root", async () => {
+  await using dir = await tempDir({ "bin/rg": "#!/bin/sh\n" });
+  chmodSync(dir.at("bin/rg"), 0o755);
+  const system = detectEngines("/usr/bin:/bin", "/nonexistent");
+  expect(system.rg).toBeDefined();
+  if (existsSync("/.git")) expect(detectEngines("/usr/bin:/bin", "/").rg).toBeUndefined();
+  else expect(detectEngines("/usr/bin:/bin", "/")).toEqual(system);
+  expect(detectEngines("/usr/bin", "/usr").rg).toBe(system.rg);
+  expect(detectEngines(dir.at("bin"), "/")).toMatchObject({ rg: undefined, rgInside: true });
+  expect(detectEngines(dir.at("bin"), dir.path)).toMatchObject({ rg: undefined, rgInside: true });
+  mkdirSync(dir.at("linked"));
+  symlinkSync(system.rg ?? "", dir.at("linked/rg"));
+  expect(detectEngines(dir.at("linked"), "/")).toMatchObject({ rg: undefined, rgInside: true });
 });

@@ -131,13 +131,13 @@ describe("search: what could be ripgrep ends at a limit", () => {
   });
 
   test.each([
-    ["one endless line", "exec cat /dev/zero"],
-    ["one endless record", `echo '${BEGIN}'; printf '{"type":"match","data":{"lines":{"text":"'; exec cat /dev/zero`],
+    ["one endless line", "exec cat </dev/zero"],
+    ["one endless record", `echo '${BEGIN}'; printf '{"type":"match","data":{"lines":{"text":"'; exec cat </dev/zero`],
     ["complaints without end", "exec yes 'rg: a: Permission denied' >&2"],
-    ["one complaint without end", "exec cat /dev/zero >&2"],
-    ["ignoring TERM", "trap '' TERM; exec cat /dev/zero"],
+    ["one complaint without end", "exec cat </dev/zero >&2"],
+    ["ignoring TERM", "trap '' TERM; exec cat </dev/zero"],
     ["its output closed, itself alive", "exec >&- 2>&-; exec sleep 1000"],
-    ["a child in a session of its own", "setsid cat /dev/zero & wait"],
+    ["a child in a session of its own", "setsid cat </dev/zero & wait"],
   ])("the limit of time: %s", async (_, script) => {
     expect(await search(script)).toMatchObject(TIMED_OUT);
   });
@@ -163,10 +163,10 @@ describe("listing", () => {
   const NEXT = { engine: "built-in", end: "complete", paths: ["a.ts"] };
 
   test.each([
-    ["NUL without end", "exec cat /dev/zero"],
+    ["NUL without end", "exec cat </dev/zero"],
     ["lines instead of paths", "exec yes"],
-    ["NUL, ignoring TERM", "trap '' TERM; exec cat /dev/zero"],
-    ["NUL of a grandchild", "setsid cat /dev/zero & exit 0"],
+    ["NUL, ignoring TERM", "trap '' TERM; exec cat </dev/zero"],
+    ["NUL of a grandchild", "setsid cat </dev/zero & exit 0"],
     ["a silent grandchild that holds the output", "setsid sleep 1000 & exit 0"],
   ])("what cannot be fd gives way to the next engine: %s", async (_, script) => {
     expect(await listWithFd(script, { timeoutMs: SOON_MS })).toMatchObject(NEXT);
@@ -189,7 +189,7 @@ describe("listing", () => {
   });
 
   test("paths first and something else then is no complete list", async () => {
-    const outcome = await listWithFd("yes b | tr '\\n' '\\0' | head -c 1000000; exec cat /dev/zero", { timeoutMs: SOON_MS });
+    const outcome = await listWithFd("yes b | tr '\\n' '\\0' | head -c 1000000; exec cat </dev/zero", { timeoutMs: SOON_MS });
     expect(outcome).toMatchObject({ engine: "fd", endedEarly: "fd printed something that is no path" });
     expect(outcome.paths[0]).toBe("b");
   });

@@ -8,6 +8,7 @@ import { type PathFilterInput, pathFilter } from "../../src/tools/path-filter.ts
 import { comparePaths } from "../../src/tools/path-order.ts";
 import { randomTree, seededRandom } from "../support/random-tree.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
+import { pathOf, searching } from "./search-place.ts";
 
 // Many small processes and files: on a busy machine slower than the default allows.
 setDefaultTimeout(30_000);
@@ -218,4 +219,28 @@ test("followed links: inside only, each directory once, loops end", async () => 
   const followed = await listWith("fd", { ...request, followSymlinks: true });
   expect(followed.used).toBe("built-in");
   expect(followed.paths).toEqual(["link/a.ts", "link/deep/b.ts", "real/a.ts", "real/deep/b.ts", "y.ts", "z.ts"]);
+});
+
+test("list_searchable_files lists what search_text looks into, whichever engines there are", async () => {
+  const root = directory.at("searchable");
+  const names = ["a.txt", "by-rg.txt", "by-fd.txt", "sub/by-rg.txt", "sub/by-fd.txt", "by-git.txt", "by-both.txt"];
+  files(root, {
+    ...Object.fromEntries(names.map((name) => [name, "needle\n"])),
+    ".git/HEAD": "",
+    ".gitignore": "by-git.txt\n",
+    ".ignore": "by-both.txt\n",
+    ".rgignore": "/by-rg.txt\n",
+    ".fdignore": "/by-fd.txt\n",
+    "sub/.rgignore": "by-rg.txt\n",
+    "sub/.fdignore": "by-fd.txt\n",
+  });
+  const expected = ["a.txt", "by-fd.txt", "sub/by-fd.txt"];
+  for (const engines of [["fd", "rg", "find"], ["rg"], ["fd", "find"], ["find"], []] as const) {
+    const programs = Object.fromEntries(engines.map((name) => [name, installed[name]]));
+    const { list, search } = await searching(root, { PATH: pathOf(directory.at(`bin-${engines.join("-")}`), programs) });
+    const found = (await search({ pattern: "needle" })).text.split("\n").filter((line) => line.endsWith(":1:needle"));
+    expect({ engines, found }).toEqual({ engines, found: expected.map((path) => `${path}:1:needle`) });
+    expect({ engines, text: (await list({})).text }).toEqual({ engines, text: expected.join("\n") });
+    expect((await list({ path: "sub" })).text).toBe("sub/by-fd.txt");
+  }
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { contentHash } from "../../src/base/hash.ts";
@@ -229,15 +229,17 @@ describe("large files", () => {
       const tools = await fileTools(process.argv[1]);
       const start = performance.now();
       const result = await tools.run(readFileRange, { path: "big.log", start_line: ${lines - 18}, end_line: ${lines} });
+      const past = await tools.run(readFileRange, { path: "big.log", start_line: ${lines + 2} });
       // VmHWM: maxRSS starts at the size of the process that forked this one.
       const status = await Bun.file("/proc/self/status").text().catch(() => "");
       const peak = Number(/VmHWM:\\s+(\\d+)/.exec(status)?.[1] ?? 0);
-      console.log(JSON.stringify({ text: result.text, ms: performance.now() - start, rss: peak }));
+      console.log(JSON.stringify({ text: result.text, past: past.text, ms: performance.now() - start, rss: peak }));
     `;
     const child = Bun.spawnSync([process.execPath, "-e", script, dir.path]);
-    const { text, rss, ms } = JSON.parse(child.stdout.toString());
-    expect(text).toStartWith(`big.log (lines ${lines - 18}-${lines} of ${lines + 1}, no hash: over 67108864 bytes`);
-    expect(text.split("\n")).toHaveLength(20);
+    const { text, past, rss, ms } = JSON.parse(child.stdout.toString());
+    expect(text).toStartWith(`big.log (lines ${lines - 18}-${lines} of at least ${lines + 1}, no hash: over`);
+    expect(text.split("\n")).toHaveLength(21);
+    expect(past).toContain(`has ${lines + 1} lines; start_line ${lines + 2} is past the end`);
     expect(rss).toBeLessThan(150 * 1024);
     expect(ms).toBeLessThan(10_000);
   }, 30_000);
@@ -288,4 +290,30 @@ describe("files that are read in pieces", () => {
     expect((await read("f", MIB + 1)).text).toContain("binary, ");
     expect((await read("f", 1, 1)).text).toContain("1: a");
   });
+});
+
+test("five lines of a file of many gigabytes do not wait for its end; the end is read as before", async () => {
+  put("big.log", seq(5000));
+  truncateSync(dir.at("big.log"), 40_000_000_000);
+  const { text, truncated, touched } = await read("big.log", 1, 5);
+  const [header, ...rest] = text.split("\n");
+  expect(header).toBe("big.log (lines 1-5 of at least 5001, no hash: over 67108864 bytes, too large to edit)");
+  expect(rest.slice(0, 5)).toEqual(["1: 1", "2: 2", "3: 3", "4: 4", "5: 5"]);
+  expect(rest[5]).toMatch(
+    /^\[lines were counted in the first \d+ of 40000000000 bytes; run_shell with \["wc","-l","big.log"\] counts all/,
+  );
+  expect([rest.length, truncated, touched]).toEqual([6, false, [{ path: dir.at("big.log"), kind: "read" }]]);
+  const whole = (await read("big.log")).text;
+  expect(whole).toContain(
+    "[cut by the cap of 2000 lines a read: lines 1-2000 of at least 5001 shown; continue with start_line 2001]",
+  );
+});
+
+test("a file too large for a hash whose end is near is counted whole", async () => {
+  put("big.log", `${"y".repeat(99)}\n`.repeat(800_000));
+  const { text } = await read("big.log", 1, 2);
+  expect(text).toStartWith("big.log (lines 1-2 of at least");
+  expect((await read("big.log", 400_000, 400_000)).text).toStartWith("big.log (lines 400000-400000 of 800000, no hash");
+  expect((await read("big.log", 800_000)).text).toStartWith("big.log (lines 800000-800000 of 800000, no hash");
+  expect((await read("big.log", 800_001)).text).toContain("has 800000 lines; start_line 800001 is past the end");
 });

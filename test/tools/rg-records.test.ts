@@ -1,6 +1,6 @@
 /** Reading `rg --json` however its bytes are cut (S06). */
 import { expect, test } from "bun:test";
-import { createPathSplitter } from "../../src/tools/listing.ts";
+import { createPathSplitter } from "../../src/tools/engine-output.ts";
 import { createFileReader } from "../../src/tools/rg-files.ts";
 import { createRecordReader, MAX_RECORD_BYTES, type RawRecord } from "../../src/tools/rg-records.ts";
 

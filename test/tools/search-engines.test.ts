@@ -45,7 +45,8 @@ function requestFor(root: string, wanted: Wanted): SearchRequest {
 async function withRg(request: SearchRequest): Promise<Extract<SearchOutcome, { ok: true }>> {
   if (rg === undefined) throw new Error("these tests compare with ripgrep: install rg");
   const outcome = await searchWithRg(rg, request);
-  if (!outcome?.ok) throw new Error(`rg: ${outcome?.message}`);
+  if (typeof outcome === "string" || !outcome.ok)
+    throw new Error(`rg: ${typeof outcome === "string" ? outcome : outcome.message}`);
   return outcome;
 }
 

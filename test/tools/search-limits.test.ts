@@ -10,13 +10,13 @@ import { searchFiles } from "../../src/tools/search.ts";
 import { runningWith } from "../support/processes.ts";
 import { type TempDir, tempDir } from "../support/temp.ts";
 import { fileTools } from "./file-context.ts";
-import { installed, searching, searchRequest } from "./search-place.ts";
+import { freshWorkspace, searching, searchRequest } from "./search-place.ts";
 
 let place: TempDir;
 beforeAll(async () => {
-  place = await tempDir({ "ws/a.ts": "needle\n", "ws/.git/HEAD": "" });
-  // rg and fd wait at a pipe that nobody writes to: a search that never ends.
-  spawnSync("mkfifo", [place.at("ws/.ignore")]);
+  const endless = "#!/bin/sh\nsleep 1000 & wait\n";
+  place = await tempDir({ "ws/a.ts": "needle\n", "ws/.git/HEAD": "", "endless/rg": endless, "endless/fd": endless });
+  for (const name of ["rg", "fd"]) chmodSync(place.at(`endless/${name}`), 0o755);
 });
 afterAll(() => place.remove());
 
@@ -24,18 +24,19 @@ const never = new AbortController().signal;
 
 test("a search that takes too long is stopped, and its process is gone", async () => {
   const pattern = `slow${process.pid}`;
-  const outcome = await searchFiles({ ...searchRequest(place.at("ws"), pattern), timeoutMs: 200 }, installed.rg);
+  const outcome = await searchFiles({ ...searchRequest(place.at("ws"), pattern), timeoutMs: 200 }, place.at("endless/rg"));
   expect(outcome).toMatchObject({ ok: true, engine: "rg", end: "timeout", total: 0 });
   expect(runningWith(pattern)).toEqual([]);
   const request = { root: place.at("ws"), base: "", includeHidden: false, includeIgnored: false, signal: never, timeoutMs: 200 };
-  const listed = await listFiles(installed, ["fd"], request, () => {});
+  const engines = { fd: place.at("endless/fd"), rg: undefined, find: undefined };
+  const listed = await listFiles(engines, ["fd"], request, () => {});
   expect(listed).toMatchObject({ engine: "fd", end: "timeout" });
 });
 
 test("Esc in the middle of a search ends it at once", async () => {
   const pattern = `cancel${process.pid}`;
   const controller = new AbortController();
-  const running = searchFiles({ ...searchRequest(place.at("ws"), pattern), signal: controller.signal }, installed.rg);
+  const running = searchFiles({ ...searchRequest(place.at("ws"), pattern), signal: controller.signal }, place.at("endless/rg"));
   while (runningWith(pattern).length === 0) await Bun.sleep(5);
   const began = performance.now();
   controller.abort();
@@ -52,7 +53,9 @@ test("S14 what a stop says", () => {
 });
 
 test("the built-in engine is not held up by an ignore file that is a pipe", async () => {
-  const { search } = await searching(place.at("ws"), { PATH: "/nonexistent" });
+  const root = await freshWorkspace(place, { "a.ts": "needle\n" });
+  spawnSync("mkfifo", [join(root, ".ignore")]);
+  const { search } = await searching(root, { PATH: "/nonexistent" });
   expect((await search({ pattern: "needle" })).text).toStartWith("a.ts:1:needle\n");
 });
 
