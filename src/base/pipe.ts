@@ -13,7 +13,10 @@ export type Kernel = {
   readonly openPipe: OpenPipe;
   /** Makes this process the parent of orphans below it, so that none of them is out of reach when the run ends. */
   readonly adoptOrphans: () => void;
-  /** Takes the exit of an adopted process that is over, so that it does not stay in the process table. */
+  /**
+   * Takes the exit of an adopted process that is over, so that it does not stay in the process table. Negative: of all such in a
+   * process group.
+   */
   readonly bury: (pid: number) => void;
 };
 
@@ -52,7 +55,9 @@ export async function loadKernel(platform: NodeJS.Platform): Promise<Kernel> {
       return {
         openPipe,
         adoptOrphans: () => void symbols.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
-        bury: (pid) => void symbols.waitpid(pid, null, WNOHANG),
+        bury: (pid) => {
+          while (symbols.waitpid(pid, null, WNOHANG) > 0);
+        },
       };
     } catch {
       // The next name may exist.
