@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { readSafe } from "../base/files.ts";
+import { contentHash } from "../base/hash.ts";
 import { whyKept } from "../base/kept-files.ts";
 import { quotePath } from "../base/path-quote.ts";
 import type { SafePath } from "../base/workspace.ts";
@@ -87,6 +88,8 @@ async function read(tool: Tool, editor: Editor, input: Input, context: ToolConte
   const disk = await lookAt(input, context);
   const text = disk && (await unsavedText(editor, disk, context.signal));
   if (disk === undefined || text === undefined) return result;
+  // As it will be once it is saved: an edit saves it first.
+  context.seen?.note(disk, contentHash(Buffer.from(text)));
   // What was touched was not read whole from the disk: no hash of it counts as delivered.
   return { ...show(text, disk.relative, input), touched: result.touched.map(({ path, kind }) => ({ path, kind })) };
 }

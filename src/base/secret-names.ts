@@ -18,7 +18,9 @@ const KEY_KINDS = once(() => set("api access secret private signing encryption a
 /** Secrets only as the last word of several; what may follow them all the same says which one, or how it is written. */
 const WEAK = once(() => set("key keys pat pats pwd pass auth jwt bearer cookie cookies headers"));
 const SUFFIX = once(() =>
-  set("prod production dev development stage staging test testing live old new backup primary secondary base64 b64 json pem der raw data config value"),
+  set(
+    "prod production dev development stage staging test testing live old new backup primary secondary base64 b64 json pem der raw data config value",
+  ),
 );
 /** Keys that are for everybody, or that only find something. */
 const OPEN_KEYS = once(() => set("public publishable cache"));

@@ -126,7 +126,10 @@ export async function applyChange(change: Change, context: ToolContext): Promise
     original === undefined
       ? await createFile(context.workspace, target.path, after, { signal: context.signal })
       : await installFile(context.workspace, target.path, original.file, after, { signal: context.signal });
-  if (done.ok) return report(change);
+  if (done.ok) {
+    context.seen?.changed(target, original?.hash, contentHash(after));
+    return report(change);
+  }
   const shown = quotePath(target.relative);
   if (done.reason === "cancelled") return { ...failed(`${shown}: ${done.message}.`, { touched }), status: "cancelled" };
   const advice = done.reason === "exists" ? " create never replaces; edit it, or use write_patch with op replace." : "";

@@ -8,7 +8,8 @@ import { initGit, tempDir } from "../support/temp.ts";
 
 test("a pre-commit hook of a worktree: what a command does in a repository of its own stays there", async () => {
   await using dir = await tempDir({ "main/a.txt": "a\n" });
-  const script = "mkdir -p ../f && cd ../f && git init -q . && echo fx >fx.txt && git add . && git commit -qm fixture && git log --oneline";
+  const script =
+    "mkdir -p ../f && cd ../f && git init -q . && echo fx >fx.txt && git add . && git commit -qm fixture && git log --oneline";
   await using model = await startModel([
     { calls: [{ name: "run_shell", arguments: { argv: ["sh", "-c", script] } }] },
     { text: "done" },
