@@ -136,6 +136,19 @@ describe("not started", () => {
     expect(await failure(["/"])).toMatchObject({ kind: "not_executable", message: expect.stringContaining("directory") });
   });
 
+  test("a script with CRLF lines: the carriage return is named", async () => {
+    writeFileSync(join(directory, "crlf"), "#!/bin/sh\r\necho hi\r\n", { mode: 0o755 });
+    writeFileSync(join(directory, "crlf-argument"), "#!/bin/nosuch -e\r\n", { mode: 0o755 });
+    expect((await failure(["./crlf"])).message).toContain('lines end in CRLF, so "/bin/sh\\r" is looked for');
+    expect((await failure(["./crlf-argument"])).message).toContain("names is missing (/bin/nosuch).");
+  });
+
+  test("words of shells: what does it here is said", async () => {
+    const hints = { cd: "cwd", source: '["sh","-c"', ".": '["sh","-c"', export: '"env"', "FOO=1": '["env","NAME=value"' };
+    for (const [word, hint] of Object.entries(hints)) expect((await failure([word, "x"])).message).toContain(hint);
+    expect((await failure(["nosuchprog"])).message).toBe('There is no program "nosuchprog" on PATH.');
+  });
+
   test("an aborted signal starts nothing", async () => {
     expect(await failure(["touch", "started"], { signal: AbortSignal.abort() })).toMatchObject({ kind: "cancelled" });
     expect(readdirSync(directory)).not.toContain("started");
