@@ -43,7 +43,7 @@ test.skipIf(!canUnshare("-m"))("a file that is a mount point is edited, replaced
   const script = 'mount --bind "$1" "$2" && exec "$3" -e "$4"';
   const argv = ["unshare", "-m", "sh", "-c", script, "sh", dir.at("outside/f.txt"), dir.at("ws/f.txt"), process.execPath, code];
   const child = Bun.spawn(argv, { stdout: "pipe", stderr: "pipe" });
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   expect(err).toBe("");
   expect(out).toMatch(/^edited f\.txt: .*\nreplaced f\.txt: .*\n\{"ok":true\}\n$/);
   expect(await dir.read("outside/f.txt")).toBe("own\n");

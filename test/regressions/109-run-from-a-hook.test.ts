@@ -24,7 +24,7 @@ test("a pre-commit hook of a worktree: what a command does in a repository of it
   chmodSync(dir.at("main/.git/hooks/pre-commit"), 0o755);
   const git = async (cwd: string, ...args: string[]): Promise<string> => {
     const child = Bun.spawn(["git", ...args], { cwd: dir.at(cwd), env, stdout: "pipe", stderr: "pipe" });
-    const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+    const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
     if ((await child.exited) !== 0) throw new Error(err);
     return out;
   };

@@ -91,7 +91,7 @@ unshared("with the /proc of another pid namespace a living holder is still seen,
     }`;
   const options = { env: { ...process.env, CODE: code }, stdout: "pipe" } as const;
   const outer = Bun.spawn(["unshare", "-p", "-f", process.execPath, "-e", code, "outer"], options);
-  expect(await outer.stdout.text()).toBe("true false\n");
+  expect(await new Response(outer.stdout).text()).toBe("true false\n");
 });
 
 test("a guard left by a taker that died does not block the next one", async () => {
