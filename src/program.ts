@@ -145,8 +145,9 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
   };
   const endNow: EndNow = (signal) => {
     processes?.killAllNow();
-    // A terminal in the middle of a write gets its modes back from the runtime only, which a signal would not let do it.
-    if (!output.stdout.busy && !output.stderr.busy) return dieOf(signal);
+    // A terminal in the middle of a write gets its modes back from the runtime only, which a signal would not let do it. And no
+    // signal that nobody listens to ends the first process of a container.
+    if (!output.stdout.busy && !output.stderr.busy && process.pid !== 1) return dieOf(signal);
     if (!bug) exit.code(exitOf(`signal:${signal}`) ?? EXIT.internal);
     exit.now();
   };

@@ -8,6 +8,7 @@ import { createOutputCapture } from "../base/output-capture.ts";
 import type { ProcessEnd } from "../base/process.ts";
 import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "../tools/bounds.ts";
 import type { ShellInput } from "../tools/shell.ts";
+import { operatorNote } from "../tools/shell-operators.ts";
 import { reportCommand } from "../tools/shell-report.ts";
 import { findTouched, mergeTouched } from "../tools/shell-touch.ts";
 import { failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.ts";
@@ -78,6 +79,8 @@ async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext)
     stdout.push(Buffer.from(shown?.output ?? ""));
     const end = { ...ended, started: true as const, stopped: false, heldPipe: false, survivors: 0, strays: 0, elapsedMs };
     const notes = ["stdout and stderr are one stream: it ran in the editor's terminal."];
+    const operator = operatorNote(call.argv);
+    if (operator !== undefined) notes.push(operator);
     if (!shown) notes.push("the editor did not hand over the output.");
     if (truncated) notes.push("the terminal kept only the end of the output.");
     const none = createOutputCapture({ headLines: 1, tailLines: 1, lineChars: 1 }).finish();

@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { readSafe } from "../base/files.ts";
+import { contentHash } from "../base/hash.ts";
 import { quotePath } from "../base/path-quote.ts";
 import type { SafePath } from "../base/workspace.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "../tools/bounds.ts";
@@ -97,6 +98,8 @@ async function read(tool: Tool, editor: Editor, input: Input, context: ToolConte
   const seen = await look(editor, input, context);
   if (seen?.standing === "conflict") return { ...result, text: `${result.text}\n${BOTH_CHANGED}` };
   if (seen?.standing !== "unsaved" || seen.buffer === undefined) return result;
+  // As it will be once it is saved: an edit saves it first.
+  context.seen?.note(seen.disk, contentHash(Buffer.from(seen.buffer)));
   // What was touched was not read whole from the disk: no hash of it counts as delivered.
   const touched = result.touched.map(({ path, kind }) => ({ path, kind }));
   return { ...show(seen.buffer, seen.disk.relative, input), touched };

@@ -14,6 +14,8 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Skills } from "../skills/skills.ts";
 import { createBackgroundProcesses } from "../tools/background.ts";
+import { createSeenFiles } from "../tools/seen-files.ts";
+import type { Message } from "../types/message.ts";
 import type { Authority } from "../types/settings.ts";
 import { createActiveModel } from "./active-model.ts";
 import type { AnswerSchema } from "./answer-schema.ts";
@@ -131,6 +133,10 @@ function joinTools(
   return { outside, toolbox: withSkills(builtin, skills), authority, policy: policies["workspace-write"] };
 }
 
+function resultsIn(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap((message) => (message.role === "tool" ? [message.text] : []));
+}
+
 function promptOf({ options, workspace, skills }: Joined, model: string, knowledge: string): SystemPrompt {
   return buildSystemPrompt({
     workspace: workspace.root,
@@ -241,7 +247,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     totals,
     calls: {
       toolbox,
-      tool: { workspace, env, settings, background },
+      tool: { workspace, env, settings, background, seen: createSeenFiles(() => resultsIn(session.history)) },
       permit: (name, input, entry, signal) => gate.check(name, input, entry, signal),
       hides: policy.hides,
       withhold: gate.withhold,

@@ -8,7 +8,9 @@ import { redact } from "../base/redact.ts";
 import { UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
+import { findHomes } from "../config/homes.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
+import { ownFiles } from "../config/own-files.ts";
 import { referencedValues } from "../config/secrets.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import { addressSecrets } from "../provider/secrets.ts";
@@ -68,7 +70,7 @@ function tellOtherModel({ id, lastModel }: OpenedSession, { name }: ChosenModel,
  */
 export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> {
   const { env, cwd, flags } = options;
-  const workspace = await openWorkspace(cwd);
+  const workspace = await openWorkspace(cwd, ownFiles(findHomes(env, cwd)));
   const { model: _, ...rest } = flags;
   const configFlags = { ...rest, ...(flags.model !== undefined && { model: flags.model }) };
   const extend = options.extend ?? ((read: LoadedConfig) => read);

@@ -1,15 +1,12 @@
 /**
  * What a child process inherits (tools.md run_shell, security.md 4, H05, H11, B03). Everything of the user's environment
- * except secrets, Bun's switches and thndrs' own variables; on top a fixed set that keeps programs from prompting,
- * paging and colouring. Refuses: reading process.env (config/ does).
+ * except secrets, Bun's switches, git's idea of where it is and thndrs' own variables; on top a fixed set that keeps programs
+ * from prompting, paging and colouring. Refuses: reading process.env (config/ does).
  */
+import { looksSecret, mayNameFile } from "./secret-names.ts";
 
 /** Marks our descendants so that they can be found after they left their process group. Not a secret. */
 export const MARKER_VARIABLE = "THNDRS_PROCESS";
-
-/** Names whose last word says that the value is a secret. `NPM_TOKEN`, `PGPASSWORD`, `MYSQL_PWD`, `npm_config__auth`. */
-const SECRET_NAME =
-  /(?:api_?keys?|access_?key(?:_?id)?|tokens?|secrets?|passwords?|passwd|passphrase|_(?:key|pat|pwd|pass|auth))$/i;
 
 /** Left out: they describe a terminal the child does not have, or force colour into a pipe. */
 const TERMINAL_NAMES: ReadonlySet<string> = new Set([
@@ -22,6 +19,30 @@ const TERMINAL_NAMES: ReadonlySet<string> = new Set([
   "SSH_TTY",
   "GCC_COLORS",
   "LS_COLORS",
+]);
+
+/**
+ * Left out: which repository git works on. Set where thndrs is run from a hook or an alias, and a command that goes elsewhere (`git init`
+ * of a fixture) would write into the user's. What `git rev-parse --local-env-vars` lists, but for `GIT_CONFIG_PARAMETERS` and
+ * `GIT_CONFIG_COUNT`: settings hold anywhere, and git itself hands them on to other repositories.
+ */
+const REPOSITORY_NAMES: ReadonlySet<string> = new Set([
+  "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+  "GIT_COMMON_DIR",
+  "GIT_CONFIG",
+  "GIT_DIR",
+  "GIT_GRAFT_FILE",
+  "GIT_IMPLICIT_WORK_TREE",
+  "GIT_INDEX_FILE",
+  "GIT_INTERNAL_SUPER_PREFIX",
+  "GIT_NAMESPACE",
+  "GIT_NO_REPLACE_OBJECTS",
+  "GIT_OBJECT_DIRECTORY",
+  "GIT_PREFIX",
+  "GIT_QUARANTINE_PATH",
+  "GIT_REPLACE_REF_BASE",
+  "GIT_SHALLOW_FILE",
+  "GIT_WORK_TREE",
 ]);
 
 /** Thndrs' own variables a nested thndrs needs and that hold no secret. */
@@ -61,16 +82,11 @@ const UNATTENDED: Readonly<Record<string, string>> = {
 };
 
 type InheritOptions = {
-  /** `shell.env_allow`: exact names that pass although they look like secrets. Never lets `BUN_*` through. */
+  /** `shell.env_allow`: exact names that pass although they look like secrets or name a repository. Never lets `BUN_*` through. */
   readonly allow?: readonly string[];
   /** Names that hold provider or search credentials whatever they look like (`apiKeyEnv` of every provider). */
   readonly credentialNames?: readonly string[];
 };
-
-/** True when the name alone says that the value is a secret. */
-export function looksSecret(name: string): boolean {
-  return SECRET_NAME.test(name);
-}
 
 /** The complete environment of a child. The result is a fresh object. */
 export function childEnvironment(
@@ -81,14 +97,20 @@ export function childEnvironment(
   const credentials = new Set(options.credentialNames);
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && inherits(name, allow, credentials)) result[name] = value;
+    if (value !== undefined && inherits(name, value, allow, credentials)) result[name] = value;
   }
   return Object.assign(result, UNATTENDED);
 }
 
-function inherits(name: string, allow: ReadonlySet<string>, credentials: ReadonlySet<string>): boolean {
+function inherits(name: string, value: string, allow: ReadonlySet<string>, credentials: ReadonlySet<string>): boolean {
   if (/^BUN_/i.test(name) || TERMINAL_NAMES.has(name)) return false;
   if (allow.has(name)) return true;
+  if (REPOSITORY_NAMES.has(name)) return false;
   if (/^THNDRS_/i.test(name)) return OWN_NAMES.has(name);
-  return !credentials.has(name) && !looksSecret(name);
+  if (credentials.has(name)) return false;
+  return !looksSecret(name) || (mayNameFile(name) && isPath(value));
+}
+
+function isPath(value: string): boolean {
+  return /^(?:[~.]{0,2}\/|[A-Za-z]:[\\/])\S*$/.test(value);
 }

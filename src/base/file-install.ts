@@ -1,11 +1,13 @@
 /**
  * Puts a complete file in place of nothing, or of an older one, so that a reader (or the survivor of a crash) sees the old bytes
- * or the new, never a mixture: temporary file beside the target, written, synced, mode copied, then one `link` or `rename`.
+ * or the new, never a mixture: temporary file beside the target, written, synced, mode copied, then one `link` or `rename` (a mount
+ * point: file-in-place.ts).
  * Refuses: deciding what the bytes are, proving paths.
  */
 import { accessSync, constants, linkSync, renameSync, unlinkSync } from "node:fs";
 import { type FileHandle, open } from "./async-fs.ts";
 import { copyExtras } from "./file-extras.ts";
+import { overwriteInPlace } from "./file-in-place.ts";
 import { errnoOf, FileProblem } from "./file-problem.ts";
 import { demandRegular, type FileVersion, type ReadFile, sameVersion, versionOf } from "./file-read.ts";
 import { noteTemp, sweepDirectory, tempName } from "./file-temps.ts";
@@ -196,9 +198,20 @@ export async function replaceThroughTemp(
       // No await between this look and the rename: within one process no other call can come between.
       const found = target.directory.look(target.name);
       if (found === undefined || !sameVersion(versionOf(found), original.version)) throw new FileProblem("changed", CHANGED);
-      renameSync(target.directory.at(temp), target.directory.at(target.name));
+      putInPlace(target, temp, { expected: original.version });
     },
   });
+}
+
+/** Renames; a mount point, which cannot be renamed onto, is overwritten. */
+function putInPlace(target: Target, temp: string, how: { readonly expected?: FileVersion; readonly mode?: number }): void {
+  const { directory, name } = target;
+  try {
+    renameSync(directory.at(temp), directory.at(name));
+  } catch (error) {
+    if (errnoOf(error) !== "EBUSY") throw error;
+    overwriteInPlace({ temp: () => directory.at(temp), target: () => directory.at(name), expected: undefined, ...how });
+  }
 }
 
 /** Creates a file that is not there, mode 0666 less the umask. Fails with `exists` whenever the name is taken, even at the last moment. */
@@ -249,7 +262,7 @@ export async function putThroughTemp(target: Target, content: Content, mode: num
     dress: (handle) => handle.chmod(mode),
     commit: (temp) => {
       demandReplaceable(target);
-      renameSync(target.directory.at(temp), target.directory.at(target.name));
+      putInPlace(target, temp, { mode });
     },
   });
 }

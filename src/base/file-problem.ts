@@ -49,6 +49,7 @@ const MEANINGS: Readonly<Record<string, readonly [FileReason, string]>> = {
   EFBIG: ["too_large", "the file would be larger than the file system allows"],
   EMFILE: ["io", "too many files are open"],
   ENFILE: ["io", "too many files are open"],
+  EBUSY: ["denied", "it is in use by the system (a mount point, say)"],
   ETXTBSY: ["denied", "the file is being executed"],
 };
 

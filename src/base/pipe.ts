@@ -13,7 +13,10 @@ export type Kernel = {
   readonly openPipe: OpenPipe;
   /** Makes this process the parent of orphans below it, so that none of them is out of reach when the run ends. */
   readonly adoptOrphans: () => void;
-  /** Takes the exit of an adopted process that is over, so that it does not stay in the process table. */
+  /**
+   * Takes the exit of an adopted process that is over, so that it does not stay in the process table. Negative: of all such in a
+   * process group.
+   */
   readonly bury: (pid: number) => void;
 };
 
@@ -26,6 +29,9 @@ const CLOSE_ON_EXEC = 0o2000000;
 const PR_SET_DUMPABLE = 4;
 const PR_SET_CHILD_SUBREAPER = 36;
 const WNOHANG = 1;
+const SIG_SETMASK = 2;
+/** glibc and musl. */
+const SIGSET_BYTES = 128;
 const WORDS = ["i32", "u64", "u64", "u64", "u64"] as const;
 
 /**
@@ -40,9 +46,13 @@ export async function loadKernel(platform: NodeJS.Platform): Promise<Kernel> {
       const { symbols } = dlopen(library, {
         pipe2: { args: ["ptr", "i32"], returns: "i32" },
         prctl: { args: [...WORDS], returns: "i32" },
+        sigprocmask: { args: ["i32", "ptr", "ptr"], returns: "i32" },
         waitpid: { args: ["i32", "ptr", "i32"], returns: "i32" },
       });
       symbols.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+      // Children begin with what this thread blocks. Whoever started us blocked it for themselves (a thread that waits for signals); in
+      // a command TERM would do nothing, and every end would take its two seconds to KILL.
+      symbols.sigprocmask(SIG_SETMASK, ptr(new Uint8Array(SIGSET_BYTES)), null);
       const openPipe = (): Pipe | undefined => {
         const ends = new Int32Array(2);
         const failed = symbols.pipe2(ptr(ends), CLOSE_ON_EXEC) !== 0;
@@ -52,7 +62,9 @@ export async function loadKernel(platform: NodeJS.Platform): Promise<Kernel> {
       return {
         openPipe,
         adoptOrphans: () => void symbols.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0),
-        bury: (pid) => void symbols.waitpid(pid, null, WNOHANG),
+        bury: (pid) => {
+          while (symbols.waitpid(pid, null, WNOHANG) > 0);
+        },
       };
     } catch {
       // The next name may exist.

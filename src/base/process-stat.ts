@@ -1,4 +1,6 @@
 /** What Linux says of one process (`/proc/PID/stat`). Refuses: other systems, deciding what a process is to us. */
+import { readlinkSync } from "node:fs";
+import { once } from "./once.ts";
 import { readSmallFile } from "./small-file.ts";
 
 export type ProcessStat = {
@@ -13,8 +15,21 @@ export type ProcessStat = {
   readonly started: number;
 };
 
-/** Undefined when there is no such process, or no `/proc`. Synchronous: microseconds, and needed while the program dies. */
+/**
+ * False where there is no `/proc`, and where it counts in another pid namespace than we do (a sandbox that made one and kept the
+ * `/proc` of outside): its numbers then name strangers, and whoever went by them would signal those.
+ */
+export const procIsOurs = once((): boolean => {
+  try {
+    return readlinkSync("/proc/self") === String(process.pid);
+  } catch {
+    return false;
+  }
+});
+
+/** Undefined when there is no such process, or no `/proc` that speaks of ours. Synchronous: microseconds, and needed while the program dies. */
 export function processStat(pid: number): ProcessStat | undefined {
+  if (!procIsOurs()) return undefined;
   try {
     // Of ourselves the main thread says the same, and the kernel need not add up the others for it (0.2 ms).
     const stat = readSmallFile(pid === process.pid ? `/proc/self/task/${pid}/stat` : `/proc/${pid}/stat`);

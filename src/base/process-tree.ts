@@ -1,13 +1,13 @@
 /**
  * Finds and ends all descendants of a command, also those that left its process group or session (H03). On Linux by
- * session, group, ancestry and a marker in the environment; elsewhere by process group only. A process that cleared its
+ * session, group, ancestry and a marker in the environment; elsewhere, and where `/proc` is not of our pid namespace, by process group only. A process that cleared its
  * environment, opened a session of its own and whose parents are gone hangs below us where orphans are adopted: one command's tree
  * holds it while it holds the command's output, the whole run's tree always. Refuses: starting anything.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
 import type { Clock } from "./clock.ts";
-import { type ProcessStat, processStat } from "./process-stat.ts";
+import { type ProcessStat, processStat, procIsOurs } from "./process-stat.ts";
 import { readSmallFile } from "./small-file.ts";
 
 /** A direct child: it leads a session and a group of its number, unless it has our terminal. */
@@ -27,6 +27,8 @@ export type Tree = {
   readonly adopted?: boolean;
   /** Numbers of the pipes that it was given for its output: an orphan that holds one is of this tree, whatever else it let go of. */
   readonly pipes?: readonly number[];
+  /** Takes the exits of those who are over; negative: of a whole group. Where only groups can be looked at, the dead keep theirs alive. */
+  readonly bury?: (pid: number) => void;
 };
 
 type Member = { readonly pid: number; readonly group: number; readonly stopped: boolean };
@@ -53,7 +55,7 @@ function scan(tree: Tree): Scan {
   const rows = readRows();
   if (rows.length === 0) {
     const members = tree.roots.map(({ pid, inOurGroup }) => ({ pid, group: inOurGroup ? NO_GROUP : pid, stopped: true }));
-    return { members: members.filter(memberExists), undecided: false };
+    return { members: members.filter((member) => memberExists(tree, member)), undecided: false };
   }
   const self = process.pid;
   const born = rows.find((row) => row.pid === self)?.started ?? 0;
@@ -152,7 +154,7 @@ export async function endTree(tree: Tree, clock: Clock, graceMs = GRACE_MS): Pro
   const deadline = clock.now() + graceMs;
   for (let pause = 5; left.length > 0 && clock.now() < deadline; pause = Math.min(pause * 2, 100)) {
     await clock.sleep(pause);
-    left = left.filter(isRunning);
+    left = left.filter((member) => isRunning(tree, member));
     if (left.length === 0) left = await decidedMembers(tree, clock);
   }
   for (let round = 0; left.length > 0 && round < KILL_ROUNDS; round++) {
@@ -187,7 +189,9 @@ export function groupExists(group: number): boolean {
   return signal(-group, 0);
 }
 
-function memberExists({ pid, group }: Member): boolean {
+function memberExists(tree: Tree, { pid, group }: Member): boolean {
+  // Before that its exit is the runtime's to take.
+  if (tree.roots.some((root) => root.pid === group && root.exited)) tree.bury?.(-group);
   return group === NO_GROUP ? signal(pid, 0) : groupExists(group);
 }
 
@@ -200,18 +204,14 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-function isRunning(member: Member): boolean {
-  if (!isLinux()) return memberExists(member);
+function isRunning(tree: Tree, member: Member): boolean {
+  if (!procIsOurs()) return memberExists(tree, member);
   const row = processStat(member.pid);
   return row !== undefined && !row.zombie;
 }
 
-function isLinux(): boolean {
-  return process.platform === "linux";
-}
-
 function readRows(): ProcessStat[] {
-  if (!isLinux()) return [];
+  if (!procIsOurs()) return [];
   const rows: ProcessStat[] = [];
   for (const name of processNames()) {
     const first = name.charCodeAt(0);

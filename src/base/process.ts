@@ -3,13 +3,13 @@
  * time-out, and an end for the whole tree. Refuses: choosing an environment (base/child-env.ts), interpreting output.
  */
 
-import { closeSync, fstatSync } from "node:fs";
-import { createBreather } from "./breather.ts";
+import { closeSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";
+import { type Flow, letGo, type OnChunk, readAll, type Source, sourceOf } from "./child-output.ts";
 import { type Clock, monotonicClock } from "./clock.ts";
 import { once } from "./once.ts";
 import { createOrphanage } from "./orphans.ts";
-import { type Kernel, loadKernel, type OpenPipe, type Pipe } from "./pipe.ts";
+import { type Kernel, loadKernel, type OpenPipe } from "./pipe.ts";
 import { processStat } from "./process-stat.ts";
 import { countStrays, endTree, findTree, groupExists, killTreeNow, type Root, type Tree } from "./process-tree.ts";
 import { randomHex } from "./random.ts";
@@ -17,9 +17,6 @@ import { explainSpawnError, resolveProgram, type SpawnFailure } from "./spawn-fa
 import { createEnder } from "./tree-ender.ts";
 
 export { findExecutable } from "./spawn-failure.ts";
-
-/** Receives output as it comes; `stop` ends the process (search caps). The chunk belongs to the receiver. */
-type OnChunk = (chunk: Uint8Array, stop: () => void) => void;
 
 export type ProcessRequest = {
   readonly argv: readonly string[];
@@ -126,8 +123,11 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
   // A run that starts nothing needs no name.
   const id = once(() => randomHex(8));
   const entries = new Set<Entry>();
+  const open: Flow["open"] = new Set();
   const adopts = options.adopts === true;
   let kernel: Promise<Kernel> | undefined;
+  let loadedKernel: Kernel | undefined;
+  const bury = (pid: number): void => loadedKernel?.bury(pid);
   let count = 0;
   let everTracked = false;
 
@@ -135,6 +135,7 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
     roots: [...entries].map((entry) => entry.root),
     marker: everTracked ? `${id()}.` : "",
     adopted: adopts && everTracked,
+    bury,
   });
   const sections = new Set<ProcessOwner>();
   const load = async (): Promise<Kernel> => {
@@ -146,8 +147,8 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
   const noteTracked = async (): Promise<void> => {
     everTracked = true;
     kernel ??= load();
-    const loaded = await kernel;
-    if (adopts) noteOrphans(loaded);
+    loadedKernel = await kernel;
+    if (adopts) noteOrphans(loadedKernel);
     await options.onTracked?.();
   };
 
@@ -156,14 +157,14 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
       const tracked = request.descendants !== "none";
       if (tracked) await noteTracked();
       // Programs we know do not open their output again; the runtime's own pipes cost nothing to prepare.
-      const openPipe = tracked && kernel ? (await kernel).openPipe : () => undefined;
+      const openPipe = tracked && loadedKernel ? loadedKernel.openPipe : () => undefined;
       if (request.signal?.aborted) return { ok: false, failure: { kind: "cancelled", message: "Cancelled before it started." } };
       const marker = `${id()}.${++count};`;
       const spawned = spawn(request, marker, openPipe);
       if (!spawned.ok) return spawned;
       const root: Root = { pid: spawned.child.pid, exited: false };
       const pipes = [spawned.stdout.pipe, spawned.stderr.pipe].filter((pipe) => pipe !== undefined);
-      const running = supervise(spawned, request, { roots: [root], marker, pipes }, clock);
+      const running = supervise(spawned, request, { roots: [root], marker, pipes, bury }, clock, open);
       const entry: Entry = { root, process: running };
       entries.add(entry);
       // A group that is still there holds descendants; others are found by the marker.
@@ -177,6 +178,7 @@ export function createProcessOwner(options: OwnerOptions = {}): ProcessOwner {
       await Promise.all(live.map((entry) => entry.process.end()));
       if (everTracked || entries.size > 0) await endTree(wholeTree(), clock);
       await Promise.allSettled(live.map((entry) => entry.process.done));
+      letGo(open);
     },
     killAllNow() {
       const resisted = [...sections].reduce((sum, section) => sum + section.killAllNow(), 0);
@@ -208,12 +210,6 @@ export async function runProcess(
 }
 
 type Child = ReturnType<typeof launch>;
-type Source = {
-  readonly stream: ReadableStream<Uint8Array>;
-  readonly close: () => void;
-  /** The pipe's number, where it is one of ours. */
-  readonly pipe?: number;
-};
 type Spawned = { readonly ok: true; readonly child: Child; readonly stdout: Source; readonly stderr: Source };
 
 function launch(
@@ -259,15 +255,7 @@ function spawn(
   }
 }
 
-function sourceOf(pipe: Pipe | undefined, own: ReadableStream<Uint8Array> | number | undefined): Source {
-  if (pipe) {
-    const close = (): void => closeSync(pipe.read);
-    return { stream: Bun.file(pipe.read).stream(), close, pipe: fstatSync(pipe.read).ino };
-  }
-  return { stream: own instanceof ReadableStream ? own : new Blob([]).stream(), close: () => {} };
-}
-
-function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock: Clock): RunningProcess {
+function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock: Clock, open: Flow["open"]): RunningProcess {
   const { child } = spawned;
   const began = clock.now();
   const tracked = request.descendants !== "none";
@@ -278,7 +266,7 @@ function supervise(spawned: Spawned, request: ProcessRequest, tree: Tree, clock:
   const stop = (): void => void ender.end("stop");
   request.signal?.addEventListener("abort", cancel, { once: true });
 
-  const flow = { dropping: false };
+  const flow: Flow = { dropping: false, open };
   const drained = Promise.all([
     readAll(spawned.stdout, request.onStdout, stop, flow),
     readAll(spawned.stderr, request.onStderr, stop, flow),
@@ -345,36 +333,5 @@ async function within(ms: number, promise: Promise<unknown>, clock: Clock): Prom
     return await Promise.race([promise.then(() => true), late.promise]);
   } finally {
     cancelTimer();
-  }
-}
-
-/** What a receiver gets at once; a chunk may be four times as long. */
-const PIECE_BYTES = 65_536;
-
-/**
- * Reads a stream to its end and closes it. Never stops reading early: a full pipe would block the child. While there is always more
- * to read the runtime asks nobody else: without turns taken here neither time-out nor Esc would reach a child that floods.
- */
-async function readAll(
-  source: Source,
-  receive: OnChunk | undefined,
-  stop: () => void,
-  flow: { dropping: boolean },
-): Promise<void> {
-  const reader = source.stream.getReader();
-  const breathe = createBreather();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      for (let from = 0; from < value.length; from += PIECE_BYTES) {
-        if (receive && !flow.dropping) receive(value.subarray(from, from + PIECE_BYTES), stop);
-        const turn = breathe();
-        if (turn !== undefined) await turn;
-      }
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
-    source.close();
   }
 }

@@ -77,6 +77,13 @@ const RULES: readonly Rule[] = [
     hints: ["eyJ"],
     pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
   },
+  // Docker's and podman's configuration, also inside of other JSON.
+  {
+    kind: "registry_login",
+    hints: ['auth"', 'auth\\"'],
+    pattern: /(?<="auth\\{0,7}"\s{0,9}:\s{0,9}\\{0,7}")[A-Za-z0-9+/]{6,}={0,2}(?=\\{0,7}")/g,
+    accept: isLogin,
+  },
 ];
 
 /** Redacts one text of any length. Returns the same string object when there is nothing to do. */
@@ -119,6 +126,7 @@ function redactInner(value: unknown, redactText: (text: string) => string): unkn
 }
 
 function redactMember(key: string, inner: unknown, redactText: (text: string) => string): unknown {
+  if (key === "auth" && typeof inner === "string" && isLogin(inner)) return mark("registry_login");
   if (typeof inner !== "string" || inner.length < 3 || !namesSecret(key)) return redactInner(inner, redactText);
   const isReference = /^(?:[$<{%]|\[redacted:|(?:null|none|true|false|undefined|string|required)$)/i.test(inner);
   return isReference ? redactText(inner) : mark("secret");
@@ -157,4 +165,9 @@ function formsOf(secret: string): Set<string> {
 function isProviderKey(match: string): boolean {
   const segments = match.slice(3).split(/[-_]/);
   return !segments.every((segment) => /^(?:[a-z]{0,19}\d{0,2}|\d{1,4})$/.test(segment));
+}
+
+/** `user:password` in base64. */
+function isLogin(match: string): boolean {
+  return /^[\x20-\x7e]*:[\x20-\x7e]+$/.test(Buffer.from(match, "base64").toString("latin1"));
 }

@@ -2,6 +2,7 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { errnoOf } from "./file-problem.ts";
+import { readSmallFile } from "./small-file.ts";
 import { cutChars } from "./text.ts";
 
 export type SpawnFailure = {
@@ -43,8 +44,19 @@ export function resolveProgram(
   if (program !== undefined && exists(program)) return { ok: true, program };
   const said = cutChars(program ?? name, MAX_NAME_CHARS);
   const where = name.includes("/") ? `There is no file ${said}.` : `There is no program "${said}" on PATH.`;
-  const hint = /\s/.test(name) ? " argv takes one word per element: the program first, then each argument." : "";
-  return { ok: false, failure: { kind: "not_found", message: `${where}${hint}` } };
+  return { ok: false, failure: { kind: "not_found", message: `${where}${hintFor(name)}` } };
+}
+
+/** What was meant by a name that is no program. */
+function hintFor(name: string): string {
+  if (/^[A-Za-z_]\w*=/.test(name)) return ' Variables are set by env: ["env","NAME=value","program","argument"].';
+  if (/\s/.test(name)) return " argv takes one word per element: the program first, then each argument.";
+  if (/^(?:cd|pushd|popd)$/.test(name)) return ' It is a word of shells: give cwd, or ["sh","-c","cd directory && …"].';
+  if (/^(?:export|unset|declare|local)$/.test(name))
+    return ' It is a word of shells and lasts as long as one: ["env","NAME=value","program"], or all in one ["sh","-c","export NAME=value; …"].';
+  if (/^(?:source|\.|eval|exec|alias|set|shopt|type|ulimit|umask|trap|wait|if|for|while|\{|\()$/.test(name))
+    return ' It is a word of shells and lasts as long as one: put all of it into one ["sh","-c","…"] (or "bash").';
+  return "";
 }
 
 function checkArgv(argv: readonly string[]): SpawnFailure | undefined {
@@ -84,10 +96,25 @@ export function explainSpawnError(error: unknown, program: string, cwd: string):
   }
   const gone = checkDirectory(cwd);
   if (gone) return gone;
-  if (code === "ENOENT") {
-    return { kind: "not_found", message: `${program} could not be started: the interpreter its #! line names is missing.` };
-  }
+  if (code === "ENOENT") return { kind: "not_found", message: `${program} could not be started: ${missingInterpreter(program)}` };
   return { kind: "other", message: `${program} could not be started: ${code || String(error)}.` };
+}
+
+/** The system looks for what stands on the line to its very end: a carriage return belongs to the name. */
+function missingInterpreter(program: string): string {
+  const [, interpreter, ended] = /^#![ \t]*([^ \t\r\n]+)(\r?)/.exec(headOf(program)) ?? [];
+  if (interpreter === undefined) return "the interpreter its #! line names is missing.";
+  if (ended === "\r")
+    return `its lines end in CRLF, so ${cutChars(JSON.stringify(`${interpreter}\r`), MAX_NAME_CHARS)} is looked for. Give it LF line ends (sed -i 's/\\r$//').`;
+  return `the interpreter its #! line names is missing (${cutChars(interpreter, MAX_NAME_CHARS)}).`;
+}
+
+function headOf(program: string): string {
+  try {
+    return readSmallFile(program);
+  } catch {
+    return "";
+  }
 }
 
 /** True also where looking is not allowed: starting it will say why. */

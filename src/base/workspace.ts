@@ -36,7 +36,12 @@ export type Workspace = {
   readonly cwd: string;
   /** Proves one path as a model or user wrote it. */
   resolve(input: string): Promise<Resolved>;
+  /** The files inside that are nobody's business, as the disk is now; see `openWorkspace`. */
+  readonly closed?: Closed;
 };
+
+/** The result tells of a real path whether it is closed. */
+type Closed = () => (path: string) => boolean;
 
 /** Compares by whole segments, so `/ws-evil` is not inside `/ws`. Undefined when outside; `.` for the root itself. */
 function segmentsBelow(root: string, path: string): string | undefined {
@@ -89,6 +94,8 @@ function outside(root: string, input: string, links: readonly string[]): string 
   const why = link === undefined ? "" : ` The symbolic link ${quotePath(link)} leads out of it.`;
   return `${quotePath(input)} is outside the workspace.${why} File tools work only below ${quotePath(root)}: give a path relative to it, without leaving it through \`..\`, an absolute path or a link.`;
 }
+
+const OWN = "is one of thndrs' own files (keys, approvals, trust, history): no tool reads or writes it.";
 
 const STOPS: Readonly<Record<(Walk & { ok: false })["reason"], string>> = {
   denied: "permission denied",
@@ -153,10 +160,10 @@ function findRoot(cwd: string): string {
 
 /**
  * Opens the workspace that `cwd` (absolute) lies in: the nearest directory upwards that holds `.git`, else `cwd` itself (C1).
- * Also clears away the temporary files of writers that were killed here.
+ * Also clears away the temporary files of writers that were killed here. `closed`: files that no path leads to.
  * @throws UserError when `cwd` is missing or no directory
  */
-export async function openWorkspace(cwd: string): Promise<Workspace> {
+export async function openWorkspace(cwd: string, closed?: Closed): Promise<Workspace> {
   if (!isAbsolute(cwd)) throw new Error(`openWorkspace needs an absolute path, got ${cwd}`);
   const exact = walkPath(resolve(cwd));
   const walk = exact.ok && exact.exists ? exact : walkPath(resolve(cwd), true);
@@ -165,7 +172,12 @@ export async function openWorkspace(cwd: string): Promise<Workspace> {
   if (!statSync(walk.path).isDirectory()) throw new UserError(`The working directory ${quotePath(cwd)} is not a directory.`);
   const root = findRoot(walk.path);
   sweepStaleTemps(root);
-  return { root, cwd: walk.path, resolve: async (input) => prove(root, input) };
+  if (closed === undefined) return { root, cwd: walk.path, resolve: async (input) => prove(root, input) };
+  const resolveOpen = async (input: string): Promise<Resolved> => {
+    const resolved = prove(root, input);
+    return resolved.ok && closed()(resolved.path) ? { ok: false, message: `${quotePath(input)} ${OWN}` } : resolved;
+  };
+  return { root, cwd: walk.path, resolve: resolveOpen, closed };
 }
 
 /**

@@ -4,7 +4,7 @@
  * keychain, so that nobody's start waits for a keychain that holds nothing. Refuses: printing, sending, guessing.
  */
 import { join } from "node:path";
-import { looksSecret } from "../base/child-env.ts";
+import { looksSecret } from "../base/secret-names.ts";
 import { UserError } from "../base/user-error.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { Environment } from "./env.ts";

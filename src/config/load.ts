@@ -58,10 +58,28 @@ export type LoadedConfig = {
 
 type SettingsFile = { readonly path: string; readonly bytes: Uint8Array; readonly declared: readonly Declared[] };
 
-async function readConfigFile(path: string | undefined, homes: Homes): Promise<SettingsFile | undefined> {
+/** A file that cannot be looked for is none: whoever runs a container as another user sets everything in the environment. */
+function sayClosed(path: string, closed: string, advice: string): Diagnostic {
+  const message = `${closed} cannot be entered (permission denied), so ${path} is not looked for.${advice}`;
+  return { severity: "warning", code: "config_unreachable", message, path: closed };
+}
+
+const OTHER_HOME =
+  " Set THNDRS_HOME (or XDG_CONFIG_HOME and XDG_STATE_HOME) to a directory of this user to keep settings, keys and history there.";
+
+async function readConfigFile(
+  path: string | undefined,
+  homes: Homes,
+  diagnostics: Diagnostic[],
+  advice = "",
+): Promise<SettingsFile | undefined> {
   if (path === undefined) return undefined;
   const read = readSettingsFile(path, MAX_CONFIG_BYTES);
   if (read.kind === "absent") return undefined;
+  if (read.kind === "unreadable" && read.closed !== undefined) {
+    diagnostics.push(sayClosed(path, read.closed, advice));
+    return undefined;
+  }
   if (read.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${read.reason}`);
   const text = decodeSettings(path, read.bytes);
   // Lazy door: the TOML parser is only needed by those who have a file.
@@ -191,11 +209,14 @@ export async function loadConfig(request: ConfigRequest): Promise<LoadedConfig> 
   const { env, flags, cwd, workspaceRoot } = request;
   const homes = findHomes(env, cwd);
   const paths = configPaths(homes, workspaceRoot);
-  const [user, found] = await Promise.all([readConfigFile(paths.user, homes), readConfigFile(paths.project, homes)]);
+  const diagnostics: Diagnostic[] = [];
+  const [user, found] = await Promise.all([
+    readConfigFile(paths.user, homes, diagnostics, OTHER_HOME),
+    readConfigFile(paths.project, homes, diagnostics),
+  ]);
   const project = found && user && (await sameFile(user.path, found.path)) ? undefined : found;
   const winners = new Map<string, Setting>();
   const files: Config["files"][number][] = [];
-  const diagnostics: Diagnostic[] = [];
   let untrusted: LoadedConfig["untrusted"];
   if (user) {
     lay(winners, settingsOf(user, user.declared, "user"));

@@ -2,7 +2,8 @@
  * Reading small settings files without surprises. Synchronous on purpose: an absent file, the usual case at start, costs a
  * tenth of a millisecond instead of several, and the size is bounded. Refuses: writing (private-file.ts).
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
+import { dirname } from "node:path";
 import { errnoOf } from "../base/file-problem.ts";
 import { UserError } from "../base/user-error.ts";
 
@@ -14,15 +15,31 @@ export const MAX_CONFIG_BYTES = 262_144;
 export type FileRead =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly kind: "absent" }
-  /** `reason` completes "cannot be read: …". */
-  | { readonly kind: "unreadable"; readonly reason: string };
+  /** `reason` completes "cannot be read: …". `closed`: a directory on the way that may not be entered: nobody can know whether there is a file. */
+  | { readonly kind: "unreadable"; readonly reason: string; readonly closed?: string };
 
 const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 
-function failed(error: unknown): FileRead {
+function failed(path: string, error: unknown): FileRead {
   const code = errnoOf(error) || String(error);
   if (ABSENT.has(code)) return { kind: "absent" };
-  return { kind: "unreadable", reason: code === "EACCES" ? "permission denied" : code };
+  if (code !== "EACCES") return { kind: "unreadable", reason: code };
+  const closed = closedDirectory(path);
+  return { kind: "unreadable", reason: "permission denied", ...(closed !== undefined && { closed }) };
+}
+
+/** The outermost directory on the way to `path` that may not be entered. */
+function closedDirectory(path: string): string | undefined {
+  let closed: string | undefined;
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      lstatSync(at);
+      return closed;
+    } catch (error) {
+      if (errnoOf(error) !== "EACCES" || at === dirname(at)) return closed;
+      closed = dirname(at);
+    }
+  }
 }
 
 function readOpen(fd: number, maxBytes: number): FileRead {
@@ -47,7 +64,7 @@ export function readSettingsFile(path: string, maxBytes = MAX_SETTINGS_BYTES): F
     fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     return readOpen(fd, maxBytes);
   } catch (error) {
-    return failed(error);
+    return failed(path, error);
   } finally {
     if (fd !== undefined) closeSync(fd);
   }

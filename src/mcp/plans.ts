@@ -3,9 +3,9 @@
  * and whatever is left out is said. Knows no protocol. Refuses: starting anything, reading an untrusted file as more than names.
  */
 import { isAbsolute, join, resolve } from "node:path";
-import { looksSecret } from "../base/child-env.ts";
 import { contentHash } from "../base/hash.ts";
 import { redact } from "../base/redact.ts";
+import { looksSecret } from "../base/secret-names.ts";
 import { cutChars } from "../base/text.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { McpServerSettings } from "../config/schema.ts";

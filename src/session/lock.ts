@@ -6,12 +6,12 @@
  * that nonce may replace it. A guard left by a taker that died is itself guarded the same way.
  */
 
-import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, lstatSync, readdirSync, readFileSync, readlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errnoOf } from "../base/file-problem.ts";
 import { contentHash } from "../base/hash.ts";
 import { hostName } from "../base/host-name.ts";
-import { processStat } from "../base/process-stat.ts";
+import { processStat, procIsOurs } from "../base/process-stat.ts";
 import { randomHex } from "../base/random.ts";
 import { readSmallFile } from "../base/small-file.ts";
 import { UserError } from "../base/user-error.ts";
@@ -22,6 +22,8 @@ type LockHolder = {
   readonly pid: number;
   readonly start: string;
   readonly host: string;
+  /** The pid namespace that `pid` counts in (Linux): a sandbox or a container has its own on the same host. */
+  readonly space?: string;
   /** ISO 8601. */
   readonly since: string;
   readonly nonce: string;
@@ -50,6 +52,7 @@ export function acquireLock(dir: string, id: string, now: () => Date = () => new
     pid: process.pid,
     start: processStart(process.pid) ?? "",
     host: hostName(),
+    ...pidSpace(),
     since: now().toISOString(),
     nonce: randomHex(8),
   };
@@ -124,11 +127,11 @@ function parseHolder(text: string): LockHolder | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== "object" || value === null) return undefined;
-    const { pid, start, host, since, nonce } = value as Record<string, unknown>;
+    const { pid, start, host, space, since, nonce } = value as Record<string, unknown>;
     if (typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0) return undefined;
     if (typeof start !== "string" || typeof host !== "string" || typeof since !== "string") return undefined;
     if (typeof nonce !== "string" || !/^[0-9a-f]{1,64}$/.test(nonce)) return undefined;
-    return { pid, start, host, since, nonce };
+    return { pid, start, host, ...(typeof space === "string" && { space }), since, nonce };
   } catch {
     return undefined;
   }
@@ -195,11 +198,12 @@ function releaseOwn(path: string, mine: LockHolder): void {
 }
 
 function isAlive(holder: LockHolder): boolean {
-  // A process on another machine cannot be examined from here.
+  // Neither can be examined from here; but nobody outlives a boot.
   if (holder.host !== hostName()) return true;
-  if (process.platform === "linux") {
+  if (isElsewhere(holder)) return bootOf(holder) === bootId();
+  if (procIsOurs()) {
     const start = processStart(holder.pid);
-    return start !== undefined && (holder.start === "" || start === holder.start);
+    return start !== undefined && (start === holder.start || holder.start === "" || holder.start === `${bootId()}:`);
   }
   const bootedAt = Date.now() - process.getBuiltinModule("node:os").uptime() * 1000;
   if (Date.parse(holder.since) < bootedAt - 60_000) return false;
@@ -211,11 +215,29 @@ function isAlive(holder: LockHolder): boolean {
   }
 }
 
-/** Boot id and start tick of a live process; undefined when it is gone or a zombie. Linux only, "" elsewhere. */
+/** On another machine, or in another pid namespace: its number means somebody else here, or nobody. */
+function isElsewhere(holder: LockHolder): boolean {
+  return holder.host !== hostName() || (holder.space !== undefined && holder.space !== pidSpace().space);
+}
+
+function pidSpace(): { readonly space?: string } {
+  if (process.platform !== "linux") return {};
+  try {
+    return { space: readlinkSync("/proc/self/ns/pid") };
+  } catch {
+    return {};
+  }
+}
+
+/** Boot id and start tick of a live process (no tick where `/proc` is not ours); undefined when it is gone or a zombie. "" elsewhere. */
 function processStart(pid: number): string | undefined {
-  if (process.platform !== "linux") return "";
+  if (!procIsOurs()) return process.platform === "linux" ? `${bootId()}:` : "";
   const stat = processStat(pid);
   return stat === undefined || stat.zombie ? undefined : `${bootId()}:${stat.started}`;
+}
+
+function bootOf(holder: LockHolder): string {
+  return holder.start.split(":")[0] ?? "";
 }
 
 function bootId(): string {
@@ -229,8 +251,9 @@ function bootId(): string {
 function describeHolder(id: string, path: string, holder: LockHolder | undefined): string {
   if (holder === undefined)
     return `Session ${id} is in use, and its lock does not say by whom. If no thndrs works on it, remove ${path}.`;
-  const elsewhere = holder.host === hostName() ? "" : ` on host ${holder.host}`;
-  const hint = holder.host === hostName() ? "Close it there first." : `If that process is gone, remove ${path}.`;
+  const place = holder.host === hostName() ? " of another container or sandbox" : ` on host ${holder.host}`;
+  const elsewhere = isElsewhere(holder) ? place : "";
+  const hint = isElsewhere(holder) ? `If that process is gone, remove ${path}.` : "Close it there first.";
   return `Session ${id} is in use by process ${holder.pid}${elsewhere}, since ${holder.since}. ${hint}`;
 }
 

@@ -134,7 +134,10 @@ export async function applyChange(change: Change, context: ToolContext): Promise
     });
   }
   const done = await install(change, context);
-  if (done.ok) return report(change);
+  if (done.ok) {
+    if (context.rehearsal === undefined) context.seen?.changed(target, original?.hash, contentHash(after));
+    return report(change);
+  }
   const shown = quotePath(target.relative);
   if (done.reason === "cancelled") return { ...failed(`${shown}: ${done.message}.`, { touched }), status: "cancelled" };
   const advice = done.reason === "exists" ? " create never replaces; edit it, or use write_patch with op replace." : "";

@@ -206,6 +206,7 @@ async function run(asked: Input, context: ToolContext): Promise<ToolResult> {
     const scanned = await scan(file, window, context.signal);
     if (scanned.cancelled)
       return { status: "cancelled", text: "Cancelled while reading.", truncated: false, effects: [], touched: [] };
+    context.seen?.note(target, scanned.hash);
     return present(scanned, target, asked);
   } catch (error) {
     const code = errnoOf(error);

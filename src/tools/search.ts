@@ -1,4 +1,5 @@
 /** search_text: finds lines in files, with rg or without (S01–S09, S13, S14). Refuses: replacing, following links. */
+import { join } from "node:path";
 import { z } from "zod";
 import { msUntil } from "../base/clock.ts";
 import { detectEngines } from "../base/engines.ts";
@@ -58,6 +59,7 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
   const glob = belowRoot(wanted.glob, context.workspace.root);
   const wants = pathFilter({ glob, extensions: wanted.extensions, base: info.isFile() ? "" : base });
   const hides = info.isFile() ? undefined : context.hides;
+  const closed = context.workspace.closed?.();
   const request: SearchRequest = {
     root: context.workspace.root,
     base,
@@ -69,7 +71,9 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     includeHidden: wanted.include_hidden ?? false,
     includeIgnored: wanted.include_ignored ?? false,
     accept: hides === undefined ? wants : (path) => wants(path) && !hides(path),
-    withholds: info.isFile() ? () => false : isSecretPath,
+    withholds: info.isFile()
+      ? () => false
+      : (path) => isSecretPath(path) || closed?.(join(context.workspace.root, path)) === true,
     nameGlobs: info.isFile() ? undefined : nameGlobs(glob, wanted.extensions),
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,

@@ -10,6 +10,7 @@ import { sayDuration } from "../base/text.ts";
 import type { ShellExec } from "../types/event.ts";
 import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "./bounds.ts";
 import { sayCommand } from "./command-text.ts";
+import { operatorNote } from "./shell-operators.ts";
 import { reportCommand, sayEnd } from "./shell-report.ts";
 import { findTouched, mergeTouched } from "./shell-touch.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
@@ -59,6 +60,8 @@ async function runOnce(call: ShellInput, place: Place, context: ToolContext): Pr
   const asked = call.timeout_ms ?? settings.shellTimeoutMs;
   const limitMs = Math.min(asked, settings.shellMaxTimeoutMs);
   const notes = asked > limitMs ? [`timeout_ms was lowered to the maximum, ${sayDuration(limitMs)}.`] : [];
+  const operator = operatorNote(call.argv);
+  if (operator !== undefined) notes.push(operator);
   const limits = { headLines: SHELL_HEAD_LINES, tailLines: SHELL_TAIL_LINES, lineChars: MAX_LINE_CHARS };
   const stdout = createOutputCapture(limits);
   const stderr = createOutputCapture(limits);
@@ -126,6 +129,8 @@ async function startInBackground(call: ShellInput, place: Place, context: ToolCo
   const text =
     `${id} started: ${sayCommand(call.argv)} (in ${place.relative}). It runs until it ends by itself, is cancelled, or thndrs exits, ` +
     `which ends it. Next: background_process with {"action":"output","process_id":"${id}"} to read what it printed, "cancel" to end it.`;
+  const operator = operatorNote(call.argv);
+  const note = operator === undefined ? "" : `\nnote: ${operator}`;
   // Its effects are emitted by the owner: one when it runs, one when it has ended.
-  return succeeded(text, { touched });
+  return succeeded(`${text}${note}`, { touched });
 }

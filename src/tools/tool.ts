@@ -6,6 +6,7 @@ import type { ZodType } from "zod";
 import type { Workspace } from "../base/workspace.ts";
 import type { Effect, ToolStatus } from "../types/event.ts";
 import type { BackgroundProcesses } from "./background.ts";
+import type { SeenFiles } from "./seen-files.ts";
 
 export type EffectKind = "read" | "write" | "shell" | "net";
 
@@ -35,6 +36,8 @@ export type ToolContext = {
   readonly callId: string;
   readonly settings: ToolSettings;
   readonly background: BackgroundProcesses;
+  /** What the model knows of files; without it nothing is remembered from call to call. */
+  readonly seen?: SeenFiles;
   /** Files (relative to the root) that this run's policy closes to this tool: a search leaves them out. */
   readonly hides?: (path: string) => boolean;
   /** The call is only tried: as if the file that it changes held these bytes. Nothing is written. */

@@ -83,6 +83,13 @@ function inFormOf(before: Buffer, content: string): { after: Buffer; notes: stri
   return { after: Buffer.concat([UTF8_MARK, text]), notes };
 }
 
+/** What can be said against replacing a file that the model knows in another form: whoever changed it would lose that. */
+function overtakenFault(target: Target, actual: string, context: ToolContext): string | undefined {
+  const seen = context.seen?.hashOf(target);
+  if (seen === undefined || seen === actual) return undefined;
+  return `${quotePath(target.relative)} has changed since you last read or wrote it (its hash was ${seen} and is ${actual}): the user or a command wrote to it, and a whole replace would undo that. Nothing was changed. Read the file again, then repeat the call with what is there now.`;
+}
+
 async function replaceWhole(target: Target, patch: Patch, content: string, context: ToolContext): Promise<ToolResult> {
   const expected = [patch.expected_before_hash];
   if (!target.exists) {
@@ -96,6 +103,8 @@ async function replaceWhole(target: Target, patch: Patch, content: string, conte
   if (!original.ok) return original.result;
   const stale = findStale(target, expected, original.hash);
   if (stale !== undefined) return refuse(target, `patches[0]: ${stale.message}`).result;
+  const overtaken = (patch.expected_before_hash ?? "") === "" ? overtakenFault(target, original.hash, context) : undefined;
+  if (overtaken !== undefined) return refuse(target, `patches[0]: ${overtaken}`).result;
   const { after, notes } = inFormOf(original.file.bytes, content);
   const spans = [differingSpan(original.file.bytes, after)];
   return applyChange({ op: "replace", target, original, after, spans, notes }, context);

@@ -424,6 +424,28 @@ test("the editor's unsaved text is what is read; an edit saves it first and the 
   ]);
 });
 
+test("a whole replace counts the editor's text as seen, and is refused over what was typed since", async () => {
+  let buffer: string | undefined = "one\nunsaved\n";
+  const replace = (content: string) => ({
+    name: "write_patch",
+    arguments: { patches: [{ op: "replace", path: "a.txt", content }] },
+  });
+  const read = { name: "read_file_range", arguments: { path: "a.txt" } };
+  await using editor = await openEditor({
+    files: { "a.txt": "one\n" },
+    script: [{ calls: [read] }, { calls: [replace("2\n")] }, { calls: [replace("3\n")] }, { text: "done" }],
+    readText: (path) => buffer ?? readFileSync(path, "utf8"),
+    writeText: (path, content) => {
+      writeFileSync(path, content);
+      buffer = content === "2\n" ? "2\ntyped\n" : undefined;
+    },
+  });
+  await editor.prompt(await editor.open(), "edit");
+  const ends = ofKind(editor.updates, "tool_call_update").filter(({ status }) => status === "completed" || status === "failed");
+  expect(ends.map(({ status }) => status)).toEqual(["completed", "completed", "failed"]);
+  expect(readFileSync(editor.place.at("a.txt"), "utf8")).toBe("2\ntyped\n");
+});
+
 test("unsaved text that cannot be saved stops the edit; paths outside are refused whatever the editor lends", async () => {
   await using editor = await openEditor({
     files: { "a.txt": "one\n" },

@@ -1,5 +1,28 @@
 import { describe, expect, test } from "bun:test";
-import { childEnvironment, looksSecret } from "../../src/base/child-env.ts";
+import { childEnvironment } from "../../src/base/child-env.ts";
+import { looksSecret } from "../../src/base/secret-names.ts";
+
+const SECRETS = `
+  OPENAI_API_KEY ANTHROPIC_API_KEY GEMINI_APIKEY OPENCODE_GO_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN AWS_SECRET_ACCESS_KEY
+  AWS_ACCESS_KEY_ID AWS_SESSION_TOKEN CLIENT_SECRET PGPASSWORD MYSQL_PWD DB_PASS GITLAB_PAT npm_config__auth
+  npm_config_//r/:_authToken npm_config_//r/:_password SSH_PASSPHRASE
+  OPENAI_API_KEY_2 OPENAI_API_KEY2 OPENAI_API_KEYS GEMINI_API_KEY_BACKUP AWS_BEARER_TOKEN_BEDROCK GROQ_KEYS GROQ_KEY_1 MY_TOKEN_PROD
+  SECRET_KEY_BASE GOOGLE_CREDENTIALS GOOGLE_CREDENTIALS_JSON AZURE_CREDENTIALS DOCKER_AUTH_CONFIG CI_JOB_JWT CI_JOB_JWT_V2
+  SSH_PRIVATE_KEY_PEM DEPLOY_KEY_BASE64 ANTHROPIC_CUSTOM_HEADERS OTEL_EXPORTER_OTLP_HEADERS TF_TOKEN_app_terraform_io
+  VAULT_SECRET_ID SYSTEM_ACCESSTOKEN NODE_AUTH_TOKEN apiKey openaiApiKey DB_PASSWORD_TEST DB_PASS_PROD TOKEN SECRET PASSWORD
+  VAULT_UNSEAL_KEY_1 SOPS_AGE_KEY ACTIONS_ID_TOKEN_REQUEST_TOKEN SESSION_COOKIE AWS_SECRET_ACCESS_KEY_DEV STRIPE_SECRETS`
+  .trim()
+  .split(/\s+/);
+
+const ORDINARY = `
+  PATH PWD OLDPWD INIT_CWD KEY KEYBOARD KEYMAP KEYTIMEOUT AUTHOR GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL SSH_AUTH_SOCK XAUTHORITY
+  TOKENIZERS_PARALLELISM GIT_ASKPASS MAX_TOKENS CLAUDE_CODE_MAX_OUTPUT_TOKENS TOKEN_LIMIT PASSWORD_STORE_DIR
+  AWS_SHARED_CREDENTIALS_FILE AWS_WEB_IDENTITY_TOKEN_FILE ANSIBLE_VAULT_PASSWORD_FILE SOPS_AGE_KEY_FILE SSH_KEY_PATH
+  CREDENTIALS_DIRECTORY CARGO_REGISTRY_CREDENTIAL_PROVIDER NEXT_PUBLIC_KEY VITE_PUBLISHABLE_KEY CACHE_KEY ACTIONS_ID_TOKEN_REQUEST_URL
+  PGPASSFILE KUBECONFIG DOCKER_CONFIG NEXTAUTH_URL JWT_ALGORITHM MONKEY_PATCH COMPATIBILITY PATTERN XDG_CONFIG_HOME AUTHORIZED
+  GNOME_KEYRING_CONTROL PASSENGER_APP_ENV HOTKEYS SECRETARY PKG_CONFIG_PATH NODE_PATH BYPASS COMPASS TOKENS_PER_MINUTE_LIMIT`
+  .trim()
+  .split(/\s+/);
 
 describe("H11 what children inherit", () => {
   test("ordinary variables pass, undefined ones do not", () => {
@@ -21,42 +44,31 @@ describe("H11 what children inherit", () => {
     expect("X" in env).toBe(false);
   });
 
-  test("names that say secret are dropped, look-alikes are not", () => {
-    for (const name of [
-      "OPENAI_API_KEY",
-      "ANTHROPIC_API_KEY",
-      "GEMINI_APIKEY",
-      "OPENCODE_GO_KEY",
-      "GITHUB_TOKEN",
-      "GH_TOKEN",
-      "NPM_TOKEN",
-      "AWS_SECRET_ACCESS_KEY",
-      "AWS_ACCESS_KEY_ID",
-      "AWS_SESSION_TOKEN",
-      "CLIENT_SECRET",
-      "PGPASSWORD",
-      "MYSQL_PWD",
-      "DB_PASS",
-      "GITLAB_PAT",
-      "npm_config__auth",
-      "npm_config_//r/:_authToken",
-      "SSH_PASSPHRASE",
-    ]) {
-      expect([name, looksSecret(name)]).toEqual([name, true]);
-    }
-    for (const name of [
-      "PWD",
-      "OLDPWD",
-      "KEY",
-      "SSH_AUTH_SOCK",
-      "XAUTHORITY",
-      "GIT_ASKPASS",
-      "KEYBOARD",
-      "TOKENIZERS_PARALLELISM",
-      "PATH",
-    ]) {
-      expect([name, looksSecret(name)]).toEqual([name, false]);
-    }
+  test.each(SECRETS)("%s is dropped", (name) => {
+    expect([looksSecret(name), name in childEnvironment({ [name]: "v" })]).toEqual([true, false]);
+  });
+
+  test.each(ORDINARY)("%s is inherited", (name) => {
+    expect([looksSecret(name), name in childEnvironment({ [name]: "v" })]).toEqual([false, true]);
+  });
+
+  test("what may be a file of credentials is inherited when it is one", () => {
+    const name = "GOOGLE_APPLICATION_CREDENTIALS";
+    expect(childEnvironment({ [name]: "/etc/key.json" })[name]).toBe("/etc/key.json");
+    expect(name in childEnvironment({ [name]: '{"private_key":"x"}' })).toBe(false);
+    expect("CLIENT_SECRET" in childEnvironment({ CLIENT_SECRET: "/etc/key" })).toBe(false);
+  });
+
+  test("git's idea of its repository stays here, whatever git of this machine lists; its settings go along", () => {
+    const listed = Bun.spawnSync(["git", "rev-parse", "--local-env-vars"]).stdout.toString().trim().split("\n");
+    const kept = ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
+    const named = ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_PREFIX", "GIT_NAMESPACE", "GIT_QUARANTINE_PATH"];
+    const source = Object.fromEntries(
+      [...listed, ...named, ...kept, "GIT_AUTHOR_NAME", "GIT_SSH_COMMAND"].map((name) => [name, "v"]),
+    );
+    const passed = Object.keys(childEnvironment(source)).filter((name) => name in source);
+    expect(passed.sort()).toEqual(["GIT_AUTHOR_NAME", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_SSH_COMMAND"]);
+    expect(childEnvironment(source, { allow: ["GIT_DIR"] }).GIT_DIR).toBe("v");
   });
 
   test("provider keys are dropped whatever they are called; the allow-list lets exact names through", () => {

@@ -92,6 +92,26 @@ describe("one command", () => {
     expect(bytes).toBe(50_006);
   });
 
+  test("signals that whoever started us blocked are not blocked in commands", async () => {
+    const code = `
+      const { dlopen, ptr } = await import("bun:ffi");
+      const block = { sigprocmask: { args: ["i32", "ptr", "ptr"], returns: "i32" } };
+      const libraries = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
+      const open = (name) => { try { return dlopen(name, block); } catch { return undefined; } };
+      const set = new Uint8Array(128);
+      set[0] = 0x02; set[1] = 0x42;
+      libraries.map(open).find((library) => library !== undefined).symbols.sigprocmask(0, ptr(set), null);
+      const { runProcess } = await import(${JSON.stringify(join(import.meta.dir, "../../src/base/process.ts"))});
+      const show = async (descendants) => {
+        const argv = ["grep", "SigBlk", "/proc/self/status"];
+        await runProcess({ argv, cwd: "/", env: process.env, descendants, onStdout: (chunk) => process.stdout.write(chunk) });
+      };
+      await show("none");
+      await show("tracked");`;
+    const child = Bun.spawnSync([process.execPath, "-e", code]);
+    expect(child.stdout.toString()).toBe("SigBlk:\t0000000000004202\nSigBlk:\t0000000000000000\n");
+  });
+
   test("argv[0] reaches the program as it was written", async () => {
     expect((await run(["sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline"])).out).toStartWith("sh -c");
   });
@@ -134,6 +154,19 @@ describe("not started", () => {
     expect(await failure(["./lost"])).toMatchObject({ kind: "not_found", message: expect.stringContaining("interpreter") });
     expect(await failure(["./bare"])).toMatchObject({ kind: "not_executable", message: expect.stringContaining("#!") });
     expect(await failure(["/"])).toMatchObject({ kind: "not_executable", message: expect.stringContaining("directory") });
+  });
+
+  test("a script with CRLF lines: the carriage return is named", async () => {
+    writeFileSync(join(directory, "crlf"), "#!/bin/sh\r\necho hi\r\n", { mode: 0o755 });
+    writeFileSync(join(directory, "crlf-argument"), "#!/bin/nosuch -e\r\n", { mode: 0o755 });
+    expect((await failure(["./crlf"])).message).toContain('lines end in CRLF, so "/bin/sh\\r" is looked for');
+    expect((await failure(["./crlf-argument"])).message).toContain("names is missing (/bin/nosuch).");
+  });
+
+  test("words of shells: what does it here is said", async () => {
+    const hints = { cd: "cwd", source: '["sh","-c"', ".": '["sh","-c"', export: '"env"', "FOO=1": '["env","NAME=value"' };
+    for (const [word, hint] of Object.entries(hints)) expect((await failure([word, "x"])).message).toContain(hint);
+    expect((await failure(["nosuchprog"])).message).toBe('There is no program "nosuchprog" on PATH.');
   });
 
   test("an aborted signal starts nothing", async () => {

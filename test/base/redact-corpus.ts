@@ -20,6 +20,8 @@ export const REMOVED: readonly (readonly [kind: string, text: string, secret: st
   ["stripe_key", `sk_live_${body(16)}`, body(16)],
   ["npm_token", `npm_${body(36)}`, body(36)],
   ["jwt", `eyJ${body(12)}.eyJ${body(12)}.${body(12)}`, body(12)],
+  ["registry_login", '{"auths":{"r.example":{"auth":"dXNlcjpwYXNzd29yZA=="}}}', "dXNlcjpwYXNzd29yZA"],
+  ["registry_login", '{\\"auth\\" : \\"dXNlcjpwYXNzd29yZA==\\"}', "dXNlcjpwYXNzd29yZA"],
   ["pem", `-----BEGIN RSA PRIVATE KEY-----\n${body(64)}\n${body(10)}==\n-----END RSA PRIVATE KEY-----`, body(64)],
   ["pem", `{"private_key":"-----BEGIN PRIVATE KEY-----\\n${body(64)}\\n-----END PRIVATE KEY-----\\n"}`, body(64)],
   ["pem", `-----BEGIN OPENSSH PRIVATE KEY-----\n${body(64)}\n${body(30)}`, body(30)],
@@ -82,6 +84,9 @@ export const REMOVED: readonly (readonly [kind: string, text: string, secret: st
 ];
 /** Ordinary text that looks a little like it. */
 export const SURVIVORS: readonly string[] = [
+  '{"auth":"basic"}',
+  '{"auth":"b2F1dGg="}',
+  '{"auth": "authorization/code+flow"}',
   "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
   "index 83db48f..bf269f4 100644",
   "550e8400-e29b-41d4-a716-446655440000",

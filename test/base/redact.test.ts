@@ -21,6 +21,11 @@ test("the exact credentials of this process go, in plain, percent-encoded and JS
   expect(out).toBe('a [redacted:credential] b [redacted:credential] c "[redacted:credential]" d [redacted:credential] e short');
 });
 
+test("a member called auth goes when it holds a login, not when it names a kind", () => {
+  const value = { auth: "dXNlcjpwYXNzd29yZA==", more: [{ auth: "basic" }] };
+  expect(redactValue(value, redact)).toEqual({ auth: "[redacted:registry_login]", more: [{ auth: "basic" }] });
+});
+
 test("a replacement pattern in the text is inert", () => {
   expect(redact("$& $1 DB_PASSWORD=hunter2 $&")).toBe("$& $1 DB_PASSWORD=[redacted:secret] $&");
 });
@@ -67,6 +72,7 @@ const hostile: Readonly<Record<string, string>> = {
   "open escaped quotes": 'password=\\"',
   "rejected values": "password=(",
   "name anchors": "token_",
+  "registry logins": '"auth":"aaaa',
   headers: "authorization:",
   bearers: "Bearer ",
   cookies: "cookie: ",

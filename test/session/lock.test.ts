@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { acquireLock, isLocked, lockHolder, sweepLocks } from "../../src/session/lock.ts";
+import { canUnshare } from "../support/namespaces.ts";
 import { tempDir } from "../support/temp.ts";
 
 const ID = "session-20260101-000000-abcd";
@@ -58,6 +59,39 @@ test("a lock of another machine is respected, and the message names the file", a
   writeFileSync(temp.at(`${ID}.lock`), text);
   expect(() => acquireLock(temp.path, ID)).toThrow(temp.at(`${ID}.lock`));
   expect(readFileSync(temp.at(`${ID}.lock`), "utf8")).toBe(text);
+});
+
+test("a lock of another pid namespace is respected while this boot lasts: its number means somebody else here", async () => {
+  await using temp = await tempDir();
+  const own = acquireLock(temp.path, ID);
+  const { start, space } = JSON.parse(readFileSync(temp.at(`${ID}.lock`), "utf8"));
+  own.release();
+  expect(space).toStartWith("pid:");
+  const inside = { pid: 4_194_303, start, host: hostname(), space: "pid:[1]", since: "2026-01-01T00:00:00.000Z", nonce: "ab" };
+  writeFileSync(temp.at(`${ID}.lock`), JSON.stringify(inside));
+  expect(() => acquireLock(temp.path, ID)).toThrow("another container or sandbox");
+  writeFileSync(temp.at(`${ID}.lock`), JSON.stringify({ ...inside, start: "another boot:1" }));
+  acquireLock(temp.path, ID).release();
+});
+
+const unshared = test.skipIf(!canUnshare("-p", "-f"));
+unshared("with the /proc of another pid namespace a living holder is still seen, and a dead one too", async () => {
+  await using temp = await tempDir();
+  const place = JSON.stringify(temp.path);
+  const code = `
+    const { acquireLock, isLocked } = await import(${lockModule});
+    if (process.argv[1] === "inner") { acquireLock(${place}, "${ID}"); console.log("held"); process.stdin.resume(); }
+    else {
+      const inner = Bun.spawn([process.execPath, "-e", process.env.CODE, "inner"], { stdin: "pipe", stdout: "pipe" });
+      await inner.stdout.getReader().read();
+      const held = isLocked(${place}, "${ID}");
+      inner.kill(9);
+      await inner.exited;
+      console.log(held, isLocked(${place}, "${ID}"));
+    }`;
+  const options = { env: { ...process.env, CODE: code }, stdout: "pipe" } as const;
+  const outer = Bun.spawn(["unshare", "-p", "-f", process.execPath, "-e", code, "outer"], options);
+  expect(await new Response(outer.stdout).text()).toBe("true false\n");
 });
 
 test("a guard left by a taker that died does not block the next one", async () => {

@@ -1,6 +1,7 @@
 /** What the file tools need to run in a test: a context around one workspace, and looks at the disk. */
 import { readdirSync } from "node:fs";
 import { openWorkspace, type Workspace } from "../../src/base/workspace.ts";
+import { createSeenFiles, type SeenFiles } from "../../src/tools/seen-files.ts";
 import type { Tool, ToolContext, ToolResult } from "../../src/tools/tool.ts";
 
 export type FileTools = {
@@ -11,13 +12,18 @@ export type FileTools = {
 
 const nothing = () => undefined;
 
-export async function fileTools(directory: string, signal: AbortSignal = new AbortController().signal): Promise<FileTools> {
+export async function fileTools(
+  directory: string,
+  signal: AbortSignal = new AbortController().signal,
+  seen: SeenFiles = createSeenFiles(),
+): Promise<FileTools> {
   const workspace = await openWorkspace(directory);
   const context: ToolContext = {
     workspace,
     env: {},
     signal,
     callId: "call",
+    seen,
     settings: {
       shellTimeoutMs: 1000,
       shellMaxTimeoutMs: 1000,

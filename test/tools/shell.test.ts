@@ -117,6 +117,14 @@ describe("run_shell", () => {
     expect(byDefault.text).toStartWith("timed out after 100 ms");
   });
 
+  test("an operator that came as a word is said, in the background too", async () => {
+    expect(body(await run(["echo", "hi", ">", "f.txt"]))).toStartWith(
+      'stdout:\nhi > f.txt\nnote: argv[2] ">" was passed on as a word',
+    );
+    expect((await run(["sleep", "0", "&"], { background: true })).text).toContain('\nnote: argv[2] "&" was passed on as a word');
+    expect(body(await sh("echo hi >&2", {}))).toBe("stderr:\nhi");
+  });
+
   test("H05 editors and terminals fail fast", async () => {
     const git = "git -c user.name=n -c user.email=e@x -c init.defaultBranch=main";
     const script = `rm -rf repo && mkdir repo && cd repo && ${git} init -q && echo 1 >a && git add a && ${git} commit -qm one && echo 2 >a && ${git} commit -qam two && echo 3 >a && git add a && ${git}`;

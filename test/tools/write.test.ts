@@ -141,6 +141,7 @@ describe("write_patch", () => {
       "\ufeffusing System.IO;\r\nint x;\r\n",
     ]) {
       put("a.cs", "\ufeffusing System;\r\nint x;\r\n");
+      tools = await fileTools(dir.path);
       const result = await patch({ op: "replace", path: "a.cs", content });
       expect(result.status).toBe("ok");
       expect(text("a.cs")).toBe("\ufeffusing System.IO;\r\nint x;\r\n");
