@@ -4,10 +4,12 @@
  */
 import { once } from "../base/once.ts";
 import { oneLine } from "../base/text.ts";
+import type { Message } from "../types/message.ts";
 import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
 import { sanitizeConversation } from "./conversation.ts";
 import { failure } from "./failure.ts";
 import { endpoint, type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
+import { serversOrder } from "./message-order.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { type Sleep, sleep, withRetry } from "./retry.ts";
 import { keyRedaction } from "./secrets.ts";
@@ -47,6 +49,7 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
   };
   const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
   const clean = keyRedaction(settings, apiKey);
+  const inServersOrder = serversOrder(settings);
   const infoOf = options.modelInfo ?? ((id: string): ModelInfo => ({ id }));
   return {
     name: settings.name,
@@ -58,9 +61,11 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
       try {
         const info = infoOf(request.model);
-        const context = { request: { ...request, messages: sanitizeConversation(request.messages) }, info };
+        const messages = sanitizeConversation(request.messages);
         const spoken = await wire();
-        const attempt = (active: AbortSignal) => streamOnce(spoken, settings, context, http, active);
+        const ask = (ordered: readonly Message[], active: AbortSignal) =>
+          streamOnce(spoken, settings, { request: { ...request, messages: ordered }, info }, http, active);
+        const attempt = (active: AbortSignal) => inServersOrder(messages, request.model, (ordered) => ask(ordered, active));
         for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, clean);
       } catch (error) {
         // A started stream never throws: a bug of ours must not look like a crash of the conversation.

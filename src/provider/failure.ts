@@ -55,6 +55,8 @@ const OVERLOADED =
 const AUTH =
   /authentication_error|invalid.?api.?key|incorrect api key|unauthori[sz]ed|permission_error|permission.?denied|unauthenticated|forbidden/i;
 const INVALID = /invalid_request|invalid.?argument|not_found_error|model_not_found|unsupported/i;
+/** A template that does not take the messages takes them no better later, whatever the status. */
+const TEMPLATE = /jinja exception|roles must alternate/i;
 /** A wait longer than this is no rate limit any more. */
 const QUOTA_WAIT_MS = 5 * 60_000;
 
@@ -186,6 +188,7 @@ function classify(status: number | undefined, said: string, wait: number | undef
   const sizeStatus = status === undefined || status === 400 || status === 413 || status === 422 || status >= 500;
   if (sizeStatus && overflow().test(said) && !RATE.test(said)) return "context_overflow";
   if (status === 413 || neverFits(said)) return "context_overflow";
+  if (TEMPLATE.test(said)) return "invalid_request";
   if (status === 402) return "quota";
   if (/rate_limit_(?:exceeded|error)/.test(said) && !/insufficient_quota/.test(said)) return "rate_limit";
   // A quota that is free again within minutes is a rate limit, however it is called.

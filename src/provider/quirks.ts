@@ -71,6 +71,14 @@ const STRICT_SERVERS: ReadonlySet<string> = new Set(["openai", "groq", "cerebras
 /** Gemini 3 and later reject calls without a signature; this value is documented for histories made elsewhere. */
 const FOREIGN_SIGNATURE = { google: { thought_signature: "skip_thought_signature_validator" } };
 
+/** Models whose servers and templates take no user directly behind a tool's result, whoever serves them. */
+const WANTS_BRIDGE = /mistral|ministral|mixtral|devstral|codestral|magistral|pixtral|voxtral|gemma/i;
+
+/** Whether a word of the assistant must stand between a tool's result and the user. Others are better off without it. */
+export function wantsBridge(settings: ProviderSettings, model: string): boolean {
+  return presetOf(settings) === "mistral" || WANTS_BRIDGE.test(model);
+}
+
 /** What this model's provider takes; a provider under another name but at a known address is that provider. */
 export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
   const preset = presetOf(settings) ?? "";
