@@ -6,6 +6,7 @@ import { once } from "../base/once.ts";
 import { oneLine } from "../base/text.ts";
 import type { Message } from "../types/message.ts";
 import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
+import { idRule } from "./call-ids.ts";
 import { sanitizeConversation } from "./conversation.ts";
 import { failure } from "./failure.ts";
 import { endpoint, type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
@@ -50,6 +51,7 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
   const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
   const clean = keyRedaction(settings, apiKey);
   const inServersOrder = serversOrder(settings);
+  const ids = idRule(settings);
   const infoOf = options.modelInfo ?? ((id: string): ModelInfo => ({ id }));
   return {
     name: settings.name,
@@ -61,10 +63,10 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
       try {
         const info = infoOf(request.model);
-        const messages = sanitizeConversation(request.messages);
+        const messages = sanitizeConversation(request.messages, ids);
         const spoken = await wire();
         const ask = (ordered: readonly Message[], active: AbortSignal) =>
-          streamOnce(spoken, settings, { request: { ...request, messages: ordered }, info }, http, active);
+          streamOnce(spoken, settings, { request: { ...request, messages: ordered }, info, ids }, http, active);
         const attempt = (active: AbortSignal) => inServersOrder(messages, request.model, (ordered) => ask(ordered, active));
         for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, clean);
       } catch (error) {

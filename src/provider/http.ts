@@ -175,7 +175,7 @@ class Exchange {
   }
 
   #prepareReading(wire: Wire, context: WireContext, host: string): Reading {
-    const assembly = new Assembly(() => usedIds(context.request.messages));
+    const assembly = new Assembly(() => usedIds(context.request.messages), context.ids);
     const decoder = wire.decoder(context, assembly, host);
     const stream = new EventStream((event, data) => {
       const arrived = performance.now();

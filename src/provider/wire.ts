@@ -4,6 +4,7 @@
  */
 
 import type { Assembly } from "./assembly.ts";
+import type { IdRule } from "./call-ids.ts";
 import type { TextIn } from "./frame-runs.ts";
 import type { ModelInfo, ProviderRequest } from "./provider.ts";
 
@@ -11,6 +12,8 @@ import type { ModelInfo, ProviderRequest } from "./provider.ts";
 export type WireContext = {
   readonly request: ProviderRequest;
   readonly info: ModelInfo;
+  /** The form of call ids. */
+  readonly ids: IdRule;
 };
 
 export interface Decoder {
