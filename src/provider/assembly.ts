@@ -5,6 +5,7 @@
 import type { Carry, Usage } from "../types/message.ts";
 import { cleanName, freeId, type IdRule } from "./call-ids.ts";
 import type { ProviderEvent, ProviderFailure, StopReason } from "./provider.ts";
+import { newer } from "./usage.ts";
 import { TextJoiner } from "./wire-text.ts";
 
 export class Assembly {
@@ -48,9 +49,8 @@ export class Assembly {
     this.#append("reasoning", this.#reasoning.push(piece));
   }
 
-  /** Later numbers replace earlier ones; unknown ones leave them. */
   usage(usage: Usage): void {
-    this.#usage = { ...this.#usage, ...usage };
+    this.#usage = newer(this.#usage ?? {}, usage);
   }
 
   /** Ends half surrogates: no more of the same text follows. Decoders call it where a block of text ends. */

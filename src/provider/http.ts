@@ -2,13 +2,13 @@
  * One try of one request: fetch, read, decode. Whatever happens becomes an event; nothing is thrown. The only place that
  * fetches for models (house rule 8). Refuses: retries (retry.ts), wire formats.
  */
-import { parseJson } from "../base/json.ts";
+import { isObject, parseJson } from "../base/json.ts";
 import { isLoopback } from "../base/loopback.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
 import { usedIds } from "./call-ids.ts";
-import { failure, failureOfBody, failureOfError, failureOfStatus } from "./failure.ts";
+import { errorDetail, failure, failureOfBody, failureOfCut, failureOfError, failureOfStatus } from "./failure.ts";
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
 import { humanWait } from "./wait.ts";
@@ -120,6 +120,12 @@ type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonl
 
 type Read = { readonly done: boolean; readonly value?: Uint8Array };
 
+/** Some servers do not stream, whatever they are asked. */
+function isWholeAnswer(body: string, decoder: Decoder): boolean {
+  const parsed = parseJson(body);
+  return isObject(parsed) && errorDetail(parsed) === undefined && decoder.whole(parsed);
+}
+
 /** The life of one connection: its abort, its silence timer, its reader. */
 class Exchange {
   readonly #url: URL;
@@ -220,10 +226,9 @@ class Exchange {
     if (!assembly.ended && (cut === undefined || cut.class === "stalled") && decoder.finishing) decoder.close();
     if (!assembly.ended && cut !== undefined) assembly.fail(cut);
     if (!assembly.ended && broken !== undefined) assembly.fail(failureOfError(host, broken, true));
-    if (!assembly.ended && stream.foreignBody !== undefined)
-      assembly.fail(failureOfBody(host, stream.foreignBody, this.#options.now()));
-    if (!assembly.ended && !decoder.close())
-      assembly.fail(failure("truncated", `${host} ended the stream before the answer was complete`));
+    const body = assembly.ended ? undefined : stream.foreignBody;
+    if (body !== undefined && !isWholeAnswer(body, decoder)) assembly.fail(failureOfBody(host, body, this.#options.now()));
+    if (!assembly.ended && !decoder.close()) assembly.fail(failureOfCut(host, stream.stray, this.#options.now()));
     yield* assembly.drain();
   }
 
