@@ -12,6 +12,7 @@ import { failure } from "./failure.ts";
 import { endpoint, type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
 import { serversOrder } from "./message-order.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
+import type { ProxyEnv } from "./proxy.ts";
 import { type Sleep, sleep, withRetry } from "./retry.ts";
 import { keyRedaction } from "./secrets.ts";
 import { withCost } from "./usage.ts";
@@ -34,6 +35,8 @@ export type ProviderOptions = {
   /** Wall clock, ms. */
   readonly now?: () => number;
   readonly sleep?: Sleep;
+  /** The environment that names a proxy. */
+  readonly env?: ProxyEnv;
 };
 
 /** A provider for one of the three HTTP wires. Its streams never throw; retries are part of the stream. */
@@ -47,6 +50,7 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     fetch: options.fetch ?? networkFetch,
     stallTimeoutMs: options.stallTimeoutMs,
     now: options.now ?? Date.now,
+    env: options.env,
   };
   const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
   const clean = keyRedaction(settings, apiKey);

@@ -147,8 +147,12 @@ export function failureOfError(host: string, error: unknown, started: boolean): 
   if (started) return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`);
   // A certificate does not get better by asking again.
   const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|ERR_TLS/.test(code ?? "");
-  return failure(certificate ? "protocol" : "network", `cannot reach ${host}: ${why}`);
+  const advice = UNKNOWN_ISSUER.test(code ?? "") ? TRUST : "";
+  return failure(certificate ? "protocol" : "network", `cannot reach ${host}: ${why}${advice}`);
 }
+
+const UNKNOWN_ISSUER = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/;
+const TRUST = "; if you trust its issuer, name the issuer's certificate (a PEM file) in NODE_EXTRA_CA_CERTS";
 
 /** The runtime quotes the whole address, whose query may hold a key. */
 function withoutAddress(told: string): string {

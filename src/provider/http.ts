@@ -10,6 +10,7 @@ import { Assembly } from "./assembly.ts";
 import { usedIds } from "./call-ids.ts";
 import { errorDetail, failure, failureOfBody, failureOfCut, failureOfError, failureOfStatus } from "./failure.ts";
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
+import { failureOfProxy, type ProxyEnv } from "./proxy.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
 import { humanWait } from "./wait.ts";
 import type { Decoder, Wire, WireContext } from "./wire.ts";
@@ -43,6 +44,8 @@ export type HttpOptions = {
   readonly stallTimeoutMs: number;
   /** Wall clock, ms. */
   readonly now: () => number;
+  /** Names the proxy, if there is one. */
+  readonly env?: ProxyEnv | undefined;
 };
 
 /** After the answer is complete only usage may follow; a server that keeps the line open, or says nothing on it, is not waited for. */
@@ -166,7 +169,8 @@ class Exchange {
       reading = this.#prepareReading(wire, context, host);
       response = await this.#wait(sent);
     } catch (error) {
-      return yield this.#interrupted() ?? failureOfError(host, error, false);
+      const proxy = failureOfProxy(this.#url, error, this.#options.env);
+      return yield this.#interrupted() ?? proxy ?? failureOfError(host, error, false);
     }
     this.#lastEvent = performance.now();
     this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
