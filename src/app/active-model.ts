@@ -4,6 +4,7 @@
  */
 import { type Budget, createBudget } from "../agent/budget.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
+import type { Emit } from "../types/event.ts";
 import type { ModelSettings } from "../types/settings.ts";
 import type { ChosenModel } from "./model.ts";
 
@@ -23,9 +24,17 @@ export function createActiveModel(
   first: ChosenModel,
   threshold: number,
   configured: Readonly<Record<string, ModelSettings>>,
+  emit: Emit,
 ): ActiveModel {
   let chosen = first;
   let budget = createBudget(first.window, threshold);
+  let warned = false;
+  const warn = (tools: number): void => {
+    if (warned || chosen.toolLimit === undefined || tools <= chosen.toolLimit) return;
+    warned = true;
+    const message = `${tools} tools are offered, and ${chosen.provider.name} takes ${chosen.toolLimit} in a request: leave some out with --deny-tool (mcp__SERVER__*), or list those you need under [mcp.servers.NAME] tools`;
+    emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "tools.many", message } });
+  };
   const active: ActiveModel = {
     reasoningEffort: undefined,
     get chosen() {
@@ -40,6 +49,7 @@ export function createActiveModel(
       },
       connect: () => chosen.provider.connect?.(),
       stream(request, signal) {
+        warn(request.tools.length);
         const { maxOutputTokens: _, ...rest } = request;
         const limit = chosen === first ? request.maxOutputTokens : configured[chosen.name]?.maxOutput;
         const effort = active.reasoningEffort ?? request.reasoningEffort;

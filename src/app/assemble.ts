@@ -158,7 +158,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   const processes = options.processes.section();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
   const emit = hideEffects(bus.emit, hide);
-  const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models);
+  const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models, emit);
   bus.taps.push(session.record, createWarmUp());
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
   const { outside, toolbox, authority, policy } = joinTools(joined, processes);

@@ -79,6 +79,11 @@ export function wantsBridge(settings: ProviderSettings, model: string): boolean 
   return presetOf(settings) === "mistral" || WANTS_BRIDGE.test(model);
 }
 
+/** How many tools one request may offer; undefined where nobody says. */
+export function toolLimit(settings: ProviderSettings): number | undefined {
+  return presetOf(settings) === "openai" ? 128 : undefined;
+}
+
 /** What this model's provider takes; a provider under another name but at a known address is that provider. */
 export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
   const preset = presetOf(settings) ?? "";
