@@ -59,6 +59,8 @@ const AUTH =
 const INVALID = /invalid_request|invalid.?argument|not_found_error|model_not_found|unsupported/i;
 /** A template that does not take the messages takes them no better later, whatever the status. */
 const TEMPLATE = /jinja exception|roles must alternate/i;
+/** The order of roles was refused: Mistral's own words, and those of the templates that llama.cpp, vLLM and others render. */
+const ORDER = /unexpected role '?\w+'? after role|roles must alternate/i;
 /** A wait longer than this is no rate limit any more. */
 const QUOTA_WAIT_MS = 5 * 60_000;
 
@@ -97,7 +99,8 @@ export function failureOfStatus(host: string, status: number, body: string, head
     (isRateStatus(status) ? waitInText(body, now) : undefined);
   const kind = classify(status, `${detail.code} ${detail.message}`, wait);
   const said = oneLine(detail.message, MAX_MESSAGE);
-  return failure(kind, `${host} answered ${status}${said === "" ? "" : `: ${said}`}${hint(kind, status)}`, status, wait);
+  const told = failure(kind, `${host} answered ${status}${said === "" ? "" : `: ${said}`}${hint(kind, status)}`, status, wait);
+  return ORDER.test(detail.message) ? { ...told, refuses: "order" } : told;
 }
 
 /** An error inside a stream that began with status 200 (P09). `detail` undefined: the server said nothing of it. */

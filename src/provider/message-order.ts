@@ -41,14 +41,6 @@ function join(first: Message, second: Message): Message | undefined {
   return { role: "assistant", text: texts.join("\n\n"), ...(reasoning !== undefined && { reasoning }), calls: second.calls };
 }
 
-/** Mistral's own words, and those of the templates that llama.cpp, vLLM and others render. */
-const ORDER = /unexpected role '?\w+'? after role|roles must alternate/i;
-
-/** Whether a server refused the order of a request. */
-function refusesOrder(event: ProviderEvent): boolean {
-  return event.type === "failure" && event.status !== undefined && ORDER.test(event.message);
-}
-
 type Ask = (messages: readonly Message[]) => AsyncIterable<ProviderEvent>;
 
 /** Asks with the messages in an order the server takes; one that refuses it is asked again, in the strictest one from then on. */
@@ -59,7 +51,10 @@ export function serversOrder(settings: ProviderSettings) {
     const bridge = strict.has(model) || wantsBridge(settings, model);
     const ordered = inOrder(messages, { merge: chat || bridge, bridge });
     for await (const event of ask(ordered)) {
-      const stricter = !bridge && refusesOrder(event) ? inOrder(messages, { merge: true, bridge: true }) : ordered;
+      const stricter =
+        !bridge && event.type === "failure" && event.refuses === "order"
+          ? inOrder(messages, { merge: true, bridge: true })
+          : ordered;
       if (stricter.length === ordered.length) yield event;
       else {
         strict.add(model);
