@@ -11,6 +11,7 @@ import { claudeOptions, DEFAULT_MAX_OUTPUT } from "./claude.ts";
 import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
 import { isOwnServer } from "./presets.ts";
 import type { ProviderRequest } from "./provider.ts";
+import { wantsReasoning } from "./quirks.ts";
 import { brokenEnd, stopOf } from "./stop-reasons.ts";
 import { joinArguments } from "./tool-calls.ts";
 import { known, newer } from "./usage.ts";
@@ -31,7 +32,7 @@ export function anthropic(settings: ProviderSettings): Wire {
   return {
     path: "/messages",
     headers: (apiKey) => ({ "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }),
-    body: ({ request, info }) => messagesBody(request, info.maxOutput, cache, catalogs),
+    body: ({ request, info }) => messagesBody(request, info.maxOutput, !own && wantsReasoning(request.model), cache, catalogs),
     decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host, own),
   };
 }
@@ -51,6 +52,7 @@ function messagesTools(tools: readonly ToolSpec[]): string {
 function messagesBody(
   request: ProviderRequest,
   maxOutput: number | undefined,
+  thinking: boolean,
   cache: MessageCache<Message, readonly string[]>,
   catalogs: MessageCache<readonly ToolSpec[], string>,
 ): string {
@@ -64,7 +66,7 @@ function messagesBody(
     ...(isBlank(request.system) ? {} : { system: [{ type: "text", text: request.system, cache_control: CACHE }] }),
     ...(past.length === 0 ? {} : { tools: past, tool_choice: { type: "none" } }),
   };
-  const groups = grouped(request, cache);
+  const groups = grouped(request, thinking, cache);
   let marks = MARKED_USER_MESSAGES;
   const items: string[] = [];
   for (const group of groups.toReversed()) {
@@ -87,11 +89,11 @@ function pastTools(messages: readonly Message[]): readonly object[] {
 type Group = { readonly role: "user" | "assistant"; readonly blocks: string[] };
 
 /** Neighbours of one role become one message; the first message is the user's. */
-function grouped(request: ProviderRequest, cache: MessageCache<Message, readonly string[]>): readonly Group[] {
+function grouped(request: ProviderRequest, thinking: boolean, cache: MessageCache<Message, readonly string[]>): readonly Group[] {
   const groups: Group[] = [];
   for (const message of request.messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
-    const blocks = cache.get(message, request.model, () => contentBlocks(message, request.model));
+    const blocks = cache.get(message, request.model, () => contentBlocks(message, request.model, thinking));
     if (blocks.length === 0) continue;
     const last = groups.at(-1);
     if (last?.role === role) last.blocks.push(...blocks);
@@ -103,7 +105,8 @@ function grouped(request: ProviderRequest, cache: MessageCache<Message, readonly
   return groups;
 }
 
-function contentBlocks(message: Message, model: string): readonly string[] {
+/** `thinking`: reasoning without private state (after a resume) goes back as well, unsigned. */
+function contentBlocks(message: Message, model: string, thinking: boolean): readonly string[] {
   if (message.role === "user") return [textBlock(message.text)];
   if (message.role === "tool") {
     const error = message.failed ? ',"is_error":true' : "";
@@ -111,12 +114,20 @@ function contentBlocks(message: Message, model: string): readonly string[] {
       `{"type":"tool_result","tool_use_id":${literal(message.callId)},"content":${literal(resultText(message.text))}${error}}`,
     ];
   }
-  return piecesOf(message, WIRE, model).flatMap((piece) => {
+  const pieces = piecesOf(message, WIRE, model);
+  const bare = thinking && message.calls.length > 0 && !pieces.some((piece) => piece.kind === "opaque");
+  const reasoning = bare && message.reasoning !== undefined ? [thinkingBlock(message.reasoning)] : [];
+  const blocks = pieces.flatMap((piece) => {
     if (piece.kind === "opaque") return [JSON.stringify(wellFormed(piece.value))];
     if (piece.kind === "text") return isBlank(piece.text) ? [] : [textBlock(piece.text)];
     const { id, name } = piece.call;
     return [`{"type":"tool_use","id":${literal(id)},"name":${literal(name)},"input":${argumentsObject(piece.call.arguments)}}`];
   });
+  return [...reasoning, ...blocks];
+}
+
+function thinkingBlock(thinking: string): string {
+  return `{"type":"thinking","thinking":${literal(thinking)}}`;
 }
 
 function textBlock(content: string): string {

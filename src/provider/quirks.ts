@@ -84,11 +84,16 @@ export function toolLimit(settings: ProviderSettings): number | undefined {
   return presetOf(settings) === "openai" ? 128 : undefined;
 }
 
+/** Whether a model's server refuses a history of calls whose reasoning is left out. */
+export function wantsReasoning(model: string): boolean {
+  return WANTS_REASONING.test(model);
+}
+
 /** What this model's provider takes; a provider under another name but at a known address is that provider. */
 export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
   const preset = presetOf(settings) ?? "";
   const quirks = { ...BASE, ...BY_NAME[preset] };
   if (preset === "gemini" && /gemini-(?:[3-9]|\d\d)/.test(model)) return { ...quirks, foreignCall: FOREIGN_SIGNATURE };
   if (quirks.reasoning !== "unknown" || STRICT_SERVERS.has(preset)) return quirks;
-  return WANTS_REASONING.test(model) ? { ...quirks, reasoning: "welcome" } : quirks;
+  return wantsReasoning(model) ? { ...quirks, reasoning: "welcome" } : quirks;
 }

@@ -163,6 +163,23 @@ describe("thinking without a signature", () => {
     expect(await sentBack("https://api.deepseek.com/anthropic", { signature: "" })).toEqual(empty);
   });
 
+  test("goes back after a resume, too, where the model's server demands it", async () => {
+    const call = { id: "t", name: "read", arguments: "{}" };
+    const resumed: readonly Message[] = [
+      { role: "user", text: "x" },
+      { role: "assistant", text: "", reasoning: "look", calls: [call] },
+      { role: "tool", callId: "t", name: "read", text: "r", failed: false },
+    ];
+    const first = async (baseUrl: string, model: string) => {
+      const fetch = memoryFetch({ chunks: [] });
+      await collect(testProvider(settingsFor("anthropic", baseUrl), { fetch }), requestOf(resumed, { model }));
+      return JSON.parse(fetch.bodies[0] ?? "").messages[1].content[0];
+    };
+    expect(await first(MOCK, "deepseek-v4-pro")).toEqual({ type: "thinking", thinking: "look" });
+    expect(await first(MOCK, "glm-5")).toMatchObject({ type: "tool_use" });
+    expect(await first("https://api.anthropic.com", "deepseek-v4-pro")).toMatchObject({ type: "tool_use" });
+  });
+
   test("does not go to Anthropic, which refuses it", async () => {
     expect(await sentBack("https://api.anthropic.com", { signature: "" })).toMatchObject({ type: "tool_use" });
   });
