@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { commit, version } from "./app/version.ts";
 import { ignoredSignals } from "./base/ignored-signals.ts";
 import type { ProcessOwner } from "./base/process.ts";
-import { exitOf } from "./base/signal-exit.ts";
+import { ENDING_SIGNALS, type EndingSignal, exitOf } from "./base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "./base/user-error.ts";
 import { type Parsed, parseArgs } from "./cli/args.ts";
 import { readEnvironment } from "./config/env.ts";
@@ -16,10 +16,11 @@ import { isTerminal } from "./ui/device.ts";
 import { type Output, openOutput } from "./ui/output.ts";
 import type { PrintFormat } from "./ui/print.ts";
 
-const SIGNALS = ["SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"] as const;
-
 /** How long what was told to end goes on writing to a reader that takes nothing. */
 const STALL_MS = 1000;
+
+/** How long the program may take to end by itself once it is done. */
+const LINGER_MS = 500;
 
 /** How long a run may take to wind down after a bug: what is broken may be what it waits for. */
 const BUG_GRACE_MS = 5000;
@@ -29,11 +30,10 @@ function listenToSignals(controller: AbortController, endNow: EndNow): void {
   // Whoever started us may ignore SIGCHLD, which we inherit: then the system forgets how our children ended. A listener undoes that.
   process.on("SIGCHLD", () => {});
   const ignored = ignoredSignals();
-  for (const signal of SIGNALS) {
-    // `nohup thndrs -p …` is to outlive its terminal. At a terminal nobody asks for that.
-    if (signal === "SIGHUP" && ignored.has(signal) && !isTerminal(0)) continue;
-    // A script's background job is not meant by what is typed at its terminal; an interrupt from elsewhere is heeded all the same.
-    if (signal === "SIGQUIT" && ignored.has(signal)) continue;
+  for (const signal of ENDING_SIGNALS) {
+    // `nohup thndrs -p …` is to outlive its terminal; at a terminal nobody asks for that. A script's background job is not meant by a
+    // SIGQUIT that is typed at its terminal; an interrupt from elsewhere is heeded all the same.
+    if (ignored.has(signal) && (signal !== "SIGHUP" || !isTerminal(0))) continue;
     process.on(signal, () => {
       if (!controller.signal.aborted) return controller.abort(`signal:${signal}`);
       endNow(signal);
@@ -41,11 +41,11 @@ function listenToSignals(controller: AbortController, endNow: EndNow): void {
   }
 }
 
-type EndNow = (signal: (typeof SIGNALS)[number]) => void;
+type EndNow = (signal: EndingSignal) => void;
 
 /** As a signal that nobody listens to would end it. */
-function dieOf(signal: (typeof SIGNALS)[number]): void {
-  for (const name of SIGNALS) process.removeAllListeners(name);
+function dieOf(signal: EndingSignal): void {
+  for (const name of ENDING_SIGNALS) process.removeAllListeners(name);
   process.kill(process.pid, signal);
 }
 
@@ -190,4 +190,6 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
     await stderr.flush();
   }
   if ([stdout, stderr].some(({ broken, busy }) => broken !== undefined && busy)) exit.now();
+  // Nothing of ours goes on here. A question to a keychain cannot be called back and would keep the program; the timer does not.
+  setTimeout(exit.now, controller.signal.aborted ? 0 : LINGER_MS).unref();
 }

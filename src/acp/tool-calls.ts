@@ -47,10 +47,13 @@ function range(input: Arguments): string {
   return start === undefined && end === undefined ? "" : `:${start ?? 1}-${end ?? ""}`;
 }
 
+/** With the directory it runs in: what is allowed is this command there. */
 function commandLine(input: Arguments): string {
-  return list(input.argv)
+  const words = list(input.argv)
     .map((word) => (/^[\w@%+=:,./-]+$/.test(String(word)) ? String(word) : JSON.stringify(word)))
     .join(" ");
+  const cwd = filled(input.cwd);
+  return words === "" || cwd === undefined || cwd === "." ? words : `${words} (in ${cwd})`;
 }
 
 /** One line for a person. */

@@ -118,6 +118,12 @@ export class Compactor {
     return this.#parts.budget.measure(this.#fixed(), this.#messages);
   }
 
+  /** Whether the next request fits the model, as far as that is known. */
+  fits(): boolean {
+    const { budget } = this.#parts;
+    return !budget.known || this.used() <= budget.available;
+  }
+
   /** Before each request: makes room when it would pass the threshold. An answer ends the turn. */
   async beforeRequest(turnId: string, signal: AbortSignal): Promise<Stop | undefined> {
     const { budget, mode } = this.#parts;
@@ -126,7 +132,7 @@ export class Compactor {
     const outcome = await this.#summarise(turnId, "automatic", "", signal);
     if (signal.aborted || this.used() <= budget.available) return undefined;
     this.#replaceTrimmed(shortenResults(this.#messages, (this.used() - budget.target) * budget.bytesPerToken()), "shortened");
-    if (!budget.known || this.used() <= budget.available) return undefined;
+    if (this.fits()) return undefined;
     if (this.#pending) {
       return {
         class: "context_overflow",

@@ -21,7 +21,7 @@ export interface InputQueue {
   cancelAll(): readonly QueuedInput[];
 }
 
-/** `audit` writes the record and says whether it was kept. */
+/** `emit` writes the record, `healthy` says whether it was kept. */
 export function createQueue(emit: Emit, healthy: () => boolean): InputQueue {
   let held: QueuedInput[] = [];
   let counter = 0;

@@ -17,6 +17,7 @@ import type { McpServer } from "../acp/protocol.ts";
 import { refuse, requestFailed } from "../acp/refusal.ts";
 import { createSender, type Sender } from "../acp/sender.ts";
 import { createUpdates } from "../acp/session-updates.ts";
+import { bounded } from "../acp/wait.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import { cleanTitle } from "../session/title.ts";
@@ -63,6 +64,8 @@ export class ServedSession {
   #mode: Authority | undefined;
   #models: readonly string[] = [];
   #turn: AbortController | undefined;
+  /** Resolves when the model that was chosen last is there. */
+  #choosing: Promise<unknown> = Promise.resolve();
   #ended: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ServedOptions) {
@@ -149,6 +152,7 @@ export class ServedSession {
   /** Runs one prompt to its end. @throws RequestError for a prompt that cannot be taken, and for a turn that failed. */
   async prompt(blocks: readonly ContentBlock[], signal: AbortSignal): Promise<PromptResponse> {
     const { runtime } = this.#runtime;
+    // Nothing is waited for between this question and its answer.
     if (this.#turn) throw refuse("a prompt is already running in this session: wait for its end, or cancel it");
     const text = promptText(blocks, runtime.workspace);
     if (!text.ok) throw refuse(text.message);
@@ -158,7 +162,7 @@ export class ServedSession {
     signal.addEventListener("abort", stop, { once: true });
     this.#turn = controller;
     try {
-      const turn = runtime.submit(text.text, controller.signal);
+      const turn = this.#submit(text.text, controller.signal);
       this.#ended = turn.catch(() => undefined);
       const outcome = await turn;
       this.#sender.push({
@@ -172,6 +176,21 @@ export class ServedSession {
       this.#turn = undefined;
       signal.removeEventListener("abort", stop);
     }
+  }
+
+  /** A prompt that was sent behind the choice of a model is for that model. */
+  async #submit(text: string, signal: AbortSignal): Promise<TurnOutcome> {
+    const { runtime } = this.#runtime;
+    await bounded(this.#choosing, { signal });
+    return runtime.submit(text, signal);
+  }
+
+  /** One after the other: the last one counts, however long another takes. */
+  #choose(model: string): Promise<void> {
+    const { controls } = this.#runtime;
+    const chosen = this.#choosing.then(() => controls.useModel(model));
+    this.#choosing = chosen.catch(() => undefined);
+    return chosen;
   }
 
   /** A session has the title of its first prompt. */
@@ -253,7 +272,7 @@ export class ServedSession {
     const { controls } = this.#runtime;
     if (this.#turn && id === "model") throw refuse("a prompt is running: choose the model when it has ended");
     if (id === "mode") this.setMode(String(value));
-    else if (id === "model" && typeof value === "string") await controls.useModel(value);
+    else if (id === "model" && typeof value === "string") await this.#choose(value);
     else if (id === "effort" && isEffort(value)) controls.setReasoningEffort(value);
     else if (!(id === "effort" && value === "default"))
       throw refuse(`${JSON.stringify(id)} has no value ${JSON.stringify(value)}`);

@@ -1,8 +1,9 @@
 /**
  * The model of an open conversation, which may be another one from the next turn on (`/model`). Everything that was joined
- * to the first one goes on through this. Refuses: choosing, and switching while a turn runs.
+ * to the first one goes on through this. Refuses: choosing; switching while a turn runs.
  */
 import { type Budget, createBudget } from "../agent/budget.ts";
+import { UserError } from "../base/user-error.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { Emit } from "../types/event.ts";
 import type { ModelSettings } from "../types/settings.ts";
@@ -15,15 +16,19 @@ export interface ActiveModel {
   readonly budget: Budget;
   /** What `/reasoning` chose, over what the configuration says. */
   reasoningEffort: ProviderRequest["reasoningEffort"];
-  /** Takes effect with the next request. */
+  /** From the next turn on. @throws UserError while one runs: its requests go to one model */
   use(next: ChosenModel): void;
 }
 
-/** @param configured the `[models]` settings, for the output limit a user set */
+/**
+ * @param configured the `[models]` settings, for the output limit a user set
+ * @param isRunning whether a turn is under way
+ */
 export function createActiveModel(
   first: ChosenModel,
   threshold: number,
   configured: Readonly<Record<string, ModelSettings>>,
+  isRunning: () => boolean,
   emit: Emit,
 ): ActiveModel {
   let chosen = first;
@@ -84,6 +89,7 @@ export function createActiveModel(
       learn: (bytes, usage) => budget.learn(bytes, usage),
     },
     use(next) {
+      if (isRunning()) throw new UserError("a turn is running: choose the model when it has ended");
       chosen = next;
       budget = createBudget(next.window, threshold);
     },

@@ -113,6 +113,7 @@ function joinTools(
     off: flags.noMcp === true || loaded.config.authority === "read-only" || chosen.agent !== undefined,
     trustProject: flags.trustProject === true,
     watch: options.rendererMode !== "print",
+    after: options.after,
     emit,
   });
   const authority = (): Authority => options.authority?.() ?? loaded.config.authority;
@@ -158,7 +159,8 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   const processes = options.processes.section();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
   const emit = hideEffects(bus.emit, hide);
-  const active = createActiveModel(chosen, loaded.config.compaction.threshold, loaded.config.models, emit);
+  const { compaction, models } = loaded.config;
+  const active = createActiveModel(chosen, compaction.threshold, models, () => runtime.running, emit);
   bus.taps.push(session.record, createWarmUp());
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
   const { outside, toolbox, authority, policy } = joinTools(joined, processes);

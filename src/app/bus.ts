@@ -5,12 +5,12 @@ import type { Runtime } from "./runtime.ts";
 export type Bus = {
   readonly emit: Emit;
   readonly subscribe: Runtime["subscribe"];
-  /** Ours: the recorder first, then what counts; they are no listeners, so nothing kept for the first one is lost on them. */
+  /** Ours: the recorder first, then what counts; they are no listeners, so nothing that is kept for one is lost on them. */
   readonly taps: Emit[];
   readonly diagnostics: Diagnostic[];
 };
 
-/** Recorded first, shown second. Diagnostics said before anybody listens are kept for the first listener. */
+/** Recorded first, shown second. What is said while nobody listens is kept for whoever listens next. */
 export function createBus(): Bus {
   const listeners = new Set<(event: RunEvent) => void>();
   const early: RunEvent[] = [];

@@ -40,8 +40,11 @@ export interface Controls {
   readonly provider: Provider["name"];
   readonly reasoningEffort: ReasoningEffort | undefined;
   setReasoningEffort(effort: ReasoningEffort): void;
-  /** Another model from the next request on; the conversation stays. Throws UserError when it cannot be used. */
-  useModel(name: string): Promise<void>;
+  /**
+   * Another model from the next turn on; the conversation stays, and so does its model when `signal` comes first. Throws
+   * UserError when it cannot be used, or a turn has begun meanwhile.
+   */
+  useModel(name: string, signal?: AbortSignal): Promise<void>;
   /** Records a new title; false when there is no log yet, or none at all. */
   retitle(title: string): boolean;
   readonly messages: readonly Message[];
@@ -106,8 +109,9 @@ export function createControls(parts: ControlParts): Controls {
     setReasoningEffort(effort) {
       active.reasoningEffort = effort;
     },
-    async useModel(name) {
-      active.use(await parts.openOther(name));
+    async useModel(name, signal) {
+      const next = await parts.openOther(name);
+      if (!signal?.aborted) active.use(next);
     },
     retitle: (title) => conversation.retitle(title),
     get messages() {

@@ -2,14 +2,13 @@
  * One open conversation: turns over the parts that open.ts joined. Holds the message list and the life cycle of a turn;
  * the thinking is in agent/, the remembering in session/, the instructions in context/.
  */
-
 import type { Budget } from "../agent/budget.ts";
 import { type CompactionOutcome, Compactor, type CompactorParts, type EarlierSummary } from "../agent/compactor.ts";
 import { runTurn, type TurnContext } from "../agent/loop.ts";
 import type { SystemPrompt } from "../agent/prompt.ts";
 import type { InputQueue } from "../agent/queue.ts";
 import type { Toolbox } from "../agent/toolbox.ts";
-import { contentHash } from "../base/hash.ts";
+import { UserError } from "../base/user-error.ts";
 import type { ContextEngine } from "../context/engine.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
 import type { SessionLog } from "../session/log.ts";
@@ -19,8 +18,10 @@ import type { Message } from "../types/message.ts";
 import type { ExternalAgent } from "./external-agent.ts";
 import { selfKnowledgeUpdate } from "./inventory.ts";
 import type { ContextLedger } from "./ledger.ts";
-import { lostTexts, wholeTexts } from "./lost-texts.ts";
+import { noteLosses } from "./losses.ts";
+import { wholeTexts } from "./lost-texts.ts";
 import type { PermitGate } from "./permit.ts";
+import { externalMetadata, promptMetadata } from "./prompt-metadata.ts";
 import type { Preview, RunTotals, Runtime } from "./runtime.ts";
 import { takeSteering } from "./steering.ts";
 import type { createTotals } from "./totals.ts";
@@ -149,6 +150,10 @@ export class Conversation implements Runtime {
   get turnId(): string {
     return `turn-${this.#turns}`;
   }
+  /** Whether a turn, or the making of a summary, is under way. */
+  get running(): boolean {
+    return this.#active !== undefined;
+  }
   cancel(reason: string): void {
     this.#active?.abort(reason);
   }
@@ -188,6 +193,8 @@ export class Conversation implements Runtime {
   }
 
   async submit(text: string, signal?: AbortSignal): Promise<TurnOutcome> {
+    // It would be paid for, and neither shown nor recorded.
+    if (this.#closed) throw new UserError("this conversation is closed");
     const { emit, gate, queue } = this.#parts;
     const turnId = `turn-${++this.#turns}`;
     const controller = new AbortController();
@@ -203,7 +210,7 @@ export class Conversation implements Runtime {
       if (!external) await this.#parts.ready(turnId, ended);
       const { head, sources, activated } = external ? NOTHING_DUE : await this.#deliver(text);
       if (sources.length > 0 || this.#turns === 1) emit({ type: "context", turnId, sources });
-      emit(external ? this.#externalMetadata(turnId) : this.#metadata(turnId));
+      emit(external ? externalMetadata(this.#parts, turnId) : promptMetadata(this.#parts, turnId, this.#systemPrompt()));
       emit({ type: "turn_started", turnId, text });
       const userSeq = this.#log?.lastSeq ?? -1;
       for (const effect of activated) emit({ type: "effect", turnId, callId: "", effect });
@@ -216,9 +223,8 @@ export class Conversation implements Runtime {
       if (outcome.status === "cancelled") queue.cancelSteering();
       // A turn that ended badly has said its last word already.
       await this.#ledger?.finish(outcome.status === "ok");
-      return outcome.status === "failed" && gate.denied > 0 && POLICY_ENDS.has(outcome.error?.class ?? "")
-        ? { ...outcome, status: "policy" }
-        : outcome;
+      const stop = outcome.status === "failed" && outcome.error ? gate.stopped(outcome.error) : undefined;
+      return stop ? { ...outcome, status: "policy", error: stop } : outcome;
     } catch (error) {
       this.#ledger?.drop();
       throw error;
@@ -270,7 +276,7 @@ export class Conversation implements Runtime {
   }
 
   #turn(turnId: string, signal: AbortSignal): TurnContext {
-    const { provider, toolbox, calls, queue, limit, checkFinal, emit, request, sessionId } = this.#parts;
+    const { provider, toolbox, calls, queue, limit, checkFinal, emit, gate, request, sessionId } = this.#parts;
     const system = this.#systemPrompt().text;
     return {
       turnId,
@@ -281,13 +287,14 @@ export class Conversation implements Runtime {
       steeringWaits: () => queue.steeringWaits(),
       takeSteering: () => this.#takeSteering(turnId),
       limit,
-      beforeRequest: () => this.#noteLosses(() => this.#compactor.beforeRequest(turnId, signal)),
-      makeRoom: () => this.#noteLosses(() => this.#compactor.makeRoom(turnId, signal)),
+      beforeRequest: () => this.#noteLosses(turnId, () => this.#compactor.beforeRequest(turnId, signal)),
+      makeRoom: () => this.#noteLosses(turnId, () => this.#compactor.makeRoom(turnId, signal)),
       ...(checkFinal && { checkFinal }),
       emit: (event) => {
         if (event.type === "request_started") this.#compactor.noteRequest();
         else if (event.type === "usage") this.#compactor.noteUsage(event.usage);
-        emit(event);
+        const stop = event.type === "failed" ? gate.stopped({ class: event.failure, message: event.error }) : undefined;
+        emit(stop ? { type: "failed", turnId, error: stop.message, failure: stop.class } : event);
       },
       signal,
     };
@@ -309,13 +316,16 @@ export class Conversation implements Runtime {
     return beginTurnLedger({ turnId, ledger, emit, indexed: () => context.indexed() });
   }
 
-  /** Instruction texts may go when room is made: then they are due again. */
-  async #noteLosses<T>(makeRoom: () => Promise<T>): Promise<T> {
-    const before = [...this.#messages];
-    const made = await makeRoom();
-    const lost = lostTexts(before, this.#messages, this.workspace);
-    if (lost.length > 0) this.#parts.context.lost(lost);
-    return made;
+  #noteLosses<T>(turnId: string, makeRoom: () => Promise<T>): Promise<T> {
+    const { context, emit, workspace } = this.#parts;
+    const losses = {
+      messages: this.#messages,
+      workspace,
+      context,
+      fits: () => this.#compactor.fits(),
+      onSources: (sources: readonly SourceInfo[]) => emit({ type: "context", turnId, sources }),
+    };
+    return noteLosses(losses, makeRoom);
   }
 
   #createCompactor(): Compactor {
@@ -348,49 +358,4 @@ export class Conversation implements Runtime {
     };
     return new Compactor(parts, this.#messages, this.#parts.seqs, this.#parts.pending);
   }
-
-  #metadata(turnId: string): RunEvent {
-    const { model, provider, toolbox, cwd, skills, diagnostics, context } = this.#parts;
-    const system = this.#systemPrompt();
-    const specs = toolbox.specs();
-    return {
-      type: "prompt_metadata",
-      turnId,
-      model,
-      provider: provider.name,
-      date: this.#parts.today(),
-      cwd,
-      promptFragments: system.fragments,
-      toolNames: specs.map((spec) => spec.name),
-      skillNames: skills.available().map((skill) => skill.name),
-      contextSources: context.sources().flatMap((source) => (source.state === "visible" ? [source.path] : [])),
-      systemPromptHash: contentHash(system.text),
-      toolCatalogHash: contentHash(JSON.stringify(specs)),
-      diagnostics: diagnostics(),
-    };
-  }
-
-  /** Nothing of ours is sent to an external agent but the prompt. */
-  #externalMetadata(turnId: string): RunEvent {
-    const { model, provider, cwd, diagnostics } = this.#parts;
-    const nothing = contentHash("");
-    return {
-      type: "prompt_metadata",
-      turnId,
-      model,
-      provider: provider.name,
-      date: this.#parts.today(),
-      cwd,
-      promptFragments: [],
-      toolNames: [],
-      skillNames: [],
-      contextSources: [],
-      systemPromptHash: nothing,
-      toolCatalogHash: nothing,
-      diagnostics: diagnostics(),
-    };
-  }
 }
-
-/** Failures that a denied call explains: the run could not go on without it. */
-const POLICY_ENDS: ReadonlySet<string> = new Set(["no_progress", "empty_answer", "refusal"]);

@@ -2,7 +2,7 @@
  * The door to external agents of a run (`--model acp:NAME`): which one, and what of this run it is handed. Nothing of acp/ is
  * loaded before its first turn. Refuses: knowing the protocol.
  */
-
+import { relative, resolve } from "node:path";
 import type { McpServer } from "../acp/protocol.ts";
 import type { Permit } from "../agent/calls.ts";
 import type { TurnContext } from "../agent/loop.ts";
@@ -69,10 +69,20 @@ const LASTING: ReadonlySet<string> = new Set(["read", "search", "think", "fetch"
  * An agent's question as one about a call. The name is never that of a tool of ours, so that what was allowed to a tool is not
  * allowed to an agent; a command is shown, and remembered, word for word; other dangerous things by their title.
  */
-function questionOf(agent: string, title: string, kind: string, raw: Readonly<Record<string, unknown>>) {
-  const { command } = raw;
+function questionOf(
+  agent: string,
+  title: string,
+  kind: string,
+  raw: Readonly<Record<string, unknown>>,
+  { root, cwd }: Pick<Workspace, "root" | "cwd">,
+) {
+  const { command, cwd: given = raw.workdir } = raw;
   const words = Array.isArray(command) ? command.map(String) : typeof command === "string" ? ["sh", "-c", command] : undefined;
-  if (words && words.length > 0) return { name: `acp:${agent} ${kind}`, input: { argv: words } };
+  if (words && words.length > 0) {
+    // An agent's commands begin in its own directory.
+    const directory = relative(root, typeof given === "string" ? resolve(cwd, given) : cwd);
+    return { name: `acp:${agent} ${kind}`, input: { argv: words, ...(directory !== "" && { cwd: directory }) } };
+  }
   return { name: `acp:${agent} ${LASTING.has(kind) ? kind : title}`, input: { action: title, kind, input: raw } };
 }
 
@@ -130,7 +140,7 @@ async function turnsFor(parts: ExternalParts, agent: AcpAgentSettings): Promise<
       const effect = EFFECTS[kind] ?? "shell";
       if (readOnly() && effect !== "read") return "reject";
       if (!ask) return answerBySetting(parts, title);
-      const question = questionOf(agent.name, title, kind, input);
+      const question = questionOf(agent.name, title, kind, input, parts.workspace);
       const permit = await ask(question.name, question.input, entryOf(question.name, effect), signal);
       return permit.allowed ? "allow" : "reject";
     },

@@ -30,8 +30,12 @@ export type Extras = {
 export function openExtras({ recordFile, captureFile, redact, warn }: ExtrasRequest): Extras {
   const tape = recordFile === undefined ? undefined : openRunFile(recordFile, 0o644, "the recording");
   tape?.onLost(warn);
-  captureFile?.onLost(warn);
-  const capture = captureFile && createCapture(networkFetch, redact, (line) => captureFile.add(line));
+  const keepIn = (file: RunFile) => (line: string) => {
+    // Whoever speaks is told: another conversation may have been opened meanwhile, or have failed to open.
+    file.onLost(warn);
+    return file.add(line);
+  };
+  const capture = captureFile && createCapture(networkFetch, redact, keepIn(captureFile));
   return {
     ...(tape && { record: createTape((lines) => void tape.add(lines)) }),
     ...(capture && { fetch: capture.fetch }),

@@ -32,6 +32,8 @@ export type OutsideOptions = {
   readonly trustProject: boolean;
   /** Whether there may be a second turn, before which the configuration can have changed. */
   readonly watch: boolean;
+  /** What has to have ended before servers start; nothing where it is undefined. */
+  readonly after?: Promise<void> | undefined;
   readonly emit: Emit;
 };
 
@@ -77,7 +79,13 @@ class Outside implements OutsideTools {
     this.#options = options;
     // Before anything is read: what changes from here on is a change.
     if (options.watch) this.#seen = fingerprint(options);
-    if (this.#isWanted(options.loaded)) this.#booting = this.#boot(options.loaded);
+    if (!options.after) this.#begin();
+    else void options.after.then(() => this.#begin());
+  }
+
+  #begin(): void {
+    const { loaded } = this.#options;
+    if (!this.#closed && this.#isWanted(loaded)) this.#booting = this.#boot(loaded);
   }
 
   #isWanted(loaded: LoadedConfig): boolean {
@@ -132,6 +140,7 @@ class Outside implements OutsideTools {
     this.#servers?.status().map((server) => ({ ...server, reason: this.#hide(server.reason) })) ?? NONE;
 
   async ready(turnId: string, signal: AbortSignal): Promise<void> {
+    await this.#options.after;
     if (this.#options.watch) await this.#lookForChanges(turnId);
     await this.#booting;
     await this.#servers?.ready(signal);
@@ -195,7 +204,7 @@ const NO_TOOLS: OutsideTools = {
   close: async () => undefined,
 };
 
-/** Servers begin to start now; nothing is waited for. */
+/** Servers begin to start now, or behind `after`; nothing is waited for. */
 export function openOutside(options: OutsideOptions): OutsideTools {
   return options.off ? NO_TOOLS : new Outside(options);
 }

@@ -49,6 +49,8 @@ export type ModelRequest = {
   readonly env: Readonly<Record<string, string>>;
   readonly loaded: LoadedConfig;
   readonly credentials: Credentials;
+  /** Aborted once nobody waits for the model any more. */
+  readonly signal?: AbortSignal;
   readonly maxCost: number | undefined;
   /** `--replay FILE`, as typed. */
   readonly replayFile: string | undefined;
@@ -74,7 +76,8 @@ function isProxied(env: Readonly<Record<string, string>>): boolean {
 async function keyOf(settings: ProviderSettings, request: ModelRequest): Promise<string | undefined> {
   const { loaded, credentials } = request;
   const key = await keyFor(settings, loaded, credentials);
-  if (key !== undefined || !needsKey(settings, loaded)) return key;
+  // Of a keychain that is no longer waited for nobody knows what it holds, and nothing is sent any more.
+  if (key !== undefined || request.signal?.aborted || !needsKey(settings, loaded)) return key;
   if (loaded.config.providers[settings.name]?.withoutCredential) return undefined;
   throw new MissingKey(
     `no API key for ${settings.name}.\nLooked for: the variable ${settings.apiKeyEnv} and a key stored by "thndrs login ${settings.name}".\nSet ${settings.apiKeyEnv}, run thndrs login ${settings.name}, or play a recording with --replay FILE.`,

@@ -31,6 +31,8 @@ export type OpenOptions = {
   /** Real path. */
   readonly cwd: string;
   readonly processes: ProcessOwner;
+  /** Ends what is waited for on the way: the run that follows ends at once. */
+  readonly signal?: AbortSignal;
   readonly rendererMode: RunFacts["rendererMode"];
   readonly flags: RunFlags;
   /** `--replay FILE`, relative to `cwd`. */
@@ -42,6 +44,8 @@ export type OpenOptions = {
   /** A session id, a unique prefix, or `latest`. */
   readonly resume?: string;
   readonly ask?: AskApproval;
+  /** Resolves when the conversation before this one has ended: until then this one starts nothing (servers). */
+  readonly after?: Promise<void>;
   /** The id of a new session, where somebody was promised one. */
   readonly sessionId?: string;
   /** The authority now, where it may change between requests; never more than the configuration gives. */

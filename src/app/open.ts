@@ -19,7 +19,7 @@ import { type Bus, createBus } from "./bus.ts";
 import type { Extras } from "./extras.ts";
 import { type ChosenModel, openModel } from "./model.ts";
 import type { OpenOptions } from "./open-options.ts";
-import { openSession } from "./session.ts";
+import { type OpenedSession, openSession } from "./session.ts";
 import { demandSkillDirs, openSkills } from "./skills.ts";
 import { demandTools } from "./toolbox.ts";
 
@@ -50,6 +50,18 @@ async function extrasOf({ recordFile, captureFile }: OpenOptions, hide: (text: s
   return openExtras({ recordFile, captureFile, redact: hide, warn });
 }
 
+/** The model was chosen for this very run. */
+function isNamed({ flags, env, replayFile }: OpenOptions): boolean {
+  return flags.model !== undefined || (env.THNDRS_MODEL ?? "") !== "" || replayFile !== undefined;
+}
+
+/** A session goes on with the model of the configuration; whoever chose another one for it should know. */
+function tellOtherModel({ id, lastModel }: OpenedSession, { name }: ChosenModel, bus: Bus): void {
+  if (lastModel === undefined || lastModel === "" || lastModel === name || lastModel.startsWith("replay/")) return;
+  const message = `session ${id} was last used with ${lastModel}; this run uses ${name} (--model or /model ${lastModel} goes on with that one)`;
+  bus.emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_model", message } });
+}
+
 /**
  * Opens a conversation.
  * @throws UserError (exit 2) when the configuration, the model or the session to resume is not there.
@@ -77,12 +89,13 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     addressSecrets(baseUrl),
   );
   const referenced = [...referencedValues(loaded.settings, env), ...addresses];
-  const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced });
+  const giveUp = options.signal && { signal: options.signal };
+  const credentials = createCredentials({ env, configHome: loaded.homes.config, referenced, ...giveUp });
   const hidden: Joined["hidden"] = { values: () => [] };
   const bus = createBus();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] });
   const { settle: settleExtras, ...extras } = await extrasOf(options, hide, bus);
-  const shared = { env, credentials, maxCost: flags.maxCost, cwd, ...extras };
+  const shared = { ...giveUp, env, credentials, maxCost: flags.maxCost, cwd, ...extras };
   const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
   const openOther = (name: string): Promise<ChosenModel> =>
     openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });
@@ -100,7 +113,14 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     redact: hide,
     emit: bus.emit,
   });
+  if (!isNamed(options)) tellOtherModel(session, chosen, bus);
   const skills = await openingSkills;
   const opened = { options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden };
-  return { ...(await assemble({ ...opened, settleExtras })), writer };
+  try {
+    return { ...(await assemble({ ...opened, settleExtras })), writer };
+  } catch (error) {
+    // Its lock: who cannot go on with a session now may be able to later.
+    session.close();
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
 /** Whether a call may run: policy first, then the approval setting (security.md 5). Refuses: asking by itself. */
 import type { Permit } from "../agent/calls.ts";
 import type { ToolPolicy } from "../agent/policy.ts";
+import type { Stop } from "../agent/response.ts";
 import type { ToolEntry } from "../agent/toolbox.ts";
 import type { Emit } from "../types/event.ts";
 import type { Approval } from "../types/settings.ts";
@@ -17,8 +18,8 @@ export interface PermitGate {
   check(name: string, input: Readonly<Record<string, unknown>>, entry: ToolEntry, signal: AbortSignal): Permit | Promise<Permit>;
   /** A tool that the policy does not offer was called all the same: denied like any other. Answers with the reason. */
   withhold(name: string): string;
-  /** Calls denied since the last `reset`: a run that then cannot go on was stopped by policy (exit 3). */
-  readonly denied: number;
+  /** What a failure comes to when calls denied since the last `reset` explain it: the run was stopped by policy (exit 3). */
+  stopped(failure: Stop): Stop | undefined;
   reset(): void;
 }
 
@@ -29,20 +30,26 @@ function asks(approval: Approval, entry: ToolEntry): boolean {
   return approval === "shell" && entry.effect === "shell";
 }
 
+/** Failures that a denied call explains: the run could not go on without it. */
+const POLICY_ENDS: ReadonlySet<string> = new Set(["no_progress", "empty_answer", "refusal"]);
+
 /** Builds the gate of one run. */
 export function createPermitGate(policy: ToolPolicy, approval: Approval, ask: AskApproval | undefined, emit: Emit): PermitGate {
-  let denied = 0;
+  const denied = new Set<string>();
   const deny = (name: string, reason: string): Permit => {
-    denied += 1;
+    denied.add(name);
     emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "tool_denied", message: `${name} denied: ${reason}` } });
     return { allowed: false, reason: `${name} was not run. ${reason}` };
   };
   return {
-    get denied() {
-      return denied;
+    stopped(failure) {
+      if (denied.size === 0 || !POLICY_ENDS.has(failure.class)) return undefined;
+      const names = [...denied];
+      const which = `${names.join(", ")} ${names.length === 1 ? "was" : "were"} denied`;
+      return { class: "policy", message: `stopped by policy: ${which}, and ${failure.message}` };
     },
     reset() {
-      denied = 0;
+      denied.clear();
     },
     withhold(name) {
       const permit = deny(name, "The policy of this run (authority, allowed and denied tools) leaves it out.");

@@ -9,7 +9,7 @@ import type { LoadedConfig } from "../config/load.ts";
 import type { Decisions } from "../session/decisions.ts";
 import { ownerOf } from "../session/ids.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../session/log.ts";
-import { directoryProblem } from "../session/log-directory.ts";
+import { directoryProblem, ignoreProblem } from "../session/log-directory.ts";
 import type { RecordedSource } from "../session/recorded-sources.ts";
 import type { PendingSummary } from "../session/replay.ts";
 import type { Emit, RunEvent } from "../types/event.ts";
@@ -56,6 +56,8 @@ export type OpenedSession = {
   readonly skills: readonly string[];
   /** A summary that waits for its review. */
   readonly pending?: PendingSummary | undefined;
+  /** `provider/id` that a resumed session was last used with. */
+  readonly lastModel?: string | undefined;
 };
 
 const NOTHING = { history: [], seqs: [], turns: 0, sources: [], decisions: { pins: [], drops: [] }, skills: [] } as const;
@@ -87,6 +89,8 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
   let opened: SessionLog | undefined;
   const begin = (log: SessionLog): SessionLog => {
     opened = log;
+    const message = log.healthy ? ignoreProblem(dir) : undefined;
+    if (message) emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_ignore", message } });
     record = createRecorder({ log, redact });
     return log;
   };
@@ -120,6 +124,7 @@ export async function openSession(request: SessionRequest): Promise<OpenedSessio
       decisions: resumed.decisions,
       skills: resumed.skills,
       pending: resumed.pendingCompaction,
+      lastModel: resumed.model,
     };
   }
   const id = request.id ?? newSessionId(new Date());

@@ -1,7 +1,17 @@
 /** Which signals whoever started us wanted ignored (`nohup`). Linux tells; elsewhere none. Refuses: changing any. */
 import { readSmallFile } from "./small-file.ts";
 
-const NUMBERS = { SIGHUP: 1, SIGQUIT: 3 } as const;
+const NUMBERS = {
+  SIGHUP: 1,
+  SIGQUIT: 3,
+  SIGUSR1: 10,
+  SIGUSR2: 12,
+  SIGALRM: 14,
+  SIGXCPU: 24,
+  SIGVTALRM: 26,
+  SIGPROF: 27,
+  SIGIO: 29,
+} as const;
 
 /** All of them, read once. To be asked before a listener is added: a listener ends the ignoring. */
 export function ignoredSignals(): ReadonlySet<string> {

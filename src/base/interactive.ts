@@ -4,6 +4,7 @@
  */
 import { monotonicClock } from "./clock.ts";
 import { killTreeNow, type Tree } from "./process-tree.ts";
+import { ENDING_SIGNALS } from "./signal-exit.ts";
 import { createEnder } from "./tree-ender.ts";
 
 export type InteractiveOptions = {
@@ -15,8 +16,6 @@ export type InteractiveOptions = {
 
 /** What the terminal sends to all of its foreground group, us included: it is meant for whoever has the terminal. */
 const TYPED_SIGNALS = ["SIGINT", "SIGQUIT"] as const;
-/** What tells us to end. The second one ends us at once (program.ts), and nothing of ours may outlive that. */
-const END_SIGNALS = ["SIGTERM", "SIGHUP"] as const;
 /** From TERM to KILL. */
 const GRACE_MS = 2000;
 /** How much later than the program's end the Ctrl+C that led to it may reach us. */
@@ -87,8 +86,9 @@ async function exitOrEnd(child: Child, signal: AbortSignal): Promise<number | un
   const end = (): void => void ender.end("cancel");
   const endNow = (): void => void (signal.aborted && killTreeNow(tree));
   signal.addEventListener("abort", end, { once: true });
-  // Before the listener that ends us.
-  for (const name of END_SIGNALS) process.prependListener(name, endNow);
+  // Before the listener that ends us: the second signal does so at once (program.ts), and nothing of ours may outlive that.
+  const ends = ENDING_SIGNALS.filter((name) => !TYPED_SIGNALS.some((typed) => typed === name));
+  for (const name of ends) process.prependListener(name, endNow);
   try {
     const code = await Promise.race([child.exited, ender.gaveUp]);
     ender.childExited();
@@ -96,7 +96,7 @@ async function exitOrEnd(child: Child, signal: AbortSignal): Promise<number | un
     return code ?? undefined;
   } finally {
     signal.removeEventListener("abort", end);
-    for (const name of END_SIGNALS) process.off(name, endNow);
+    for (const name of ends) process.off(name, endNow);
     child.unref();
   }
 }

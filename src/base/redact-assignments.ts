@@ -3,6 +3,9 @@
  * only passes a secret along (`token = getToken()`) and placeholders survive. Linear: each value is looked at once.
  */
 
+import { elementValue, netrcValue, settingEnd } from "./redact-settings.ts";
+import { isPhrase, isPlaceholder, isSecretContent, looksLikeCode, looksRandom } from "./redact-words.ts";
+
 const ANCHOR =
   /passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|auth[_-]?key|credential|authorization|bearer|cookie|_key\b|_auth\b|_pass\b/gi;
 const NAME_CHARACTER = /[A-Za-z0-9_.-]/;
@@ -51,6 +54,7 @@ const DELIMITERS = {
   token: /[\s"'`\\,;<>]/g,
   bearer: /[^A-Za-z0-9_.~+/=-]/g,
   line: /[\r\n]/g,
+  pair: /[;"'`\r\n<>]/g,
   header: /[\r\n"'`\\]/g,
 } as const;
 
@@ -98,16 +102,51 @@ function namedValue(scan: Scan, start: number, end: number, word: string): Verdi
   const nameEnd = nameEndAfter(text, end);
   const name = text.slice(nameStart, nameEnd);
   const separator = separatorAfter(text, nameEnd, name.startsWith("-"));
-  if (separator === undefined) return nameEnd;
+  if (separator === undefined) return unsignedValue(text, nameStart, nameEnd, word) ?? nameEnd;
   if (word === "authorization") return authorizationValue(scan, separator.end);
   if (word === "cookie") return cookieValue(scan, name, separator.end, separator.kind);
   if (!isSecretName(name, word)) return undefined;
   const dotenv = isEnvironmentName(name) && separator.kind === "=" && !separator.spaced;
   const value = valueAt(scan, separator.end, dotenv);
   if (value === undefined || value.to <= value.from) return undefined;
+  const whole = value.quoted ? undefined : wholeSetting(scan, name, nameStart, separator, value);
+  if (whole !== undefined) return { from: value.from, to: whole, kind: "secret" };
   const content = headOf(text, value.from, value.to);
   if (!isSecretValue(content, name, separator, value, text[value.to] ?? "")) return undefined;
   return { from: value.from, to: value.to, kind: "secret" };
+}
+
+/** Values that no sign stands before. */
+function unsignedValue(text: string, nameStart: number, nameEnd: number, word: string): Verdict {
+  const login = netrcValue(text, nameStart, nameEnd);
+  if (login !== undefined) {
+    const content = headOf(text, login.from, login.to);
+    return content === "" || isPlaceholder(content) ? undefined : { ...login, kind: "secret" };
+  }
+  const element = elementValue(text, nameStart, nameEnd);
+  const name = text.slice(nameStart, nameEnd);
+  if (element === undefined || !isSecretName(name, word)) return undefined;
+  const content = text.slice(element.from, element.to);
+  return isPlaceholder(content) || !isSecretContent(content, name) ? undefined : { ...element, kind: "secret" };
+}
+
+/** Where an unquoted password of several words ends, where what is around it says that it is one. */
+function wholeSetting(
+  { text, runs }: Scan,
+  name: string,
+  nameStart: number,
+  separator: Separator,
+  value: Value,
+): number | undefined {
+  // `passwd: files systemd` is a line of nsswitch.conf.
+  if (separator.kind === " " || !/pass|pwd|secret/i.test(name) || name === "passwd") return undefined;
+  const { from } = value;
+  const found = settingEnd({ text, nameStart, sign: separator.kind, from }, (kind, at) => runs.end(kind, at));
+  if (found === undefined || found.to <= value.to) return undefined;
+  const { to, sure } = found;
+  const content = text.slice(from, to);
+  if (isPlaceholder(content) || content.startsWith("[redacted:") || /[,;{}()[\]=`"'<>|]/.test(content)) return undefined;
+  return sure || (/\s/.test(content) ? isPhrase(content, name) : looksRandom(content)) ? to : undefined;
 }
 
 /** What a value is judged by: its beginning is enough, however long it is. */
@@ -160,7 +199,7 @@ function separatorAfter(text: string, nameEnd: number, isFlag: boolean): Separat
 }
 
 /** The beginning of another setting: a quote that was closed only behind it was none. */
-const NEXT_SETTING = /\n\s*(?:export\s+)?[A-Za-z_]\w*=/;
+const NEXT_SETTING = /\n[^\S\n]*(?:export[^\S\n]+)?[A-Za-z_]\w*=/;
 
 /**
  * The value's extent: inside quotes to the closing quote of the same line, else to a delimiter. In a `.env` file (`dotenv`) a
@@ -194,7 +233,7 @@ function isSecretValue(content: string, name: string, separator: Separator, valu
   const random = looksRandom(content);
   // Several words are prose in a text or a schema; in a `.env` file they are a passphrase.
   if (value.quoted && separator.kind === "=" && !separator.spaced && isEnvironmentName(name)) return content.length >= 4;
-  if (value.quoted) return content.length >= 4 && !/^[\w-]*\s[\w\s-]*$/.test(content) && (random || !isWordyLabel(content));
+  if (value.quoted) return isSecretContent(content, name);
   if (looksLikeCode(content, after)) return false;
   if (isEnvironmentName(name) && separator.kind === "=") return separator.spaced ? random : content.length >= 3;
   if (separator.kind === " ") return content.length >= 4;
@@ -206,37 +245,6 @@ function isSecretValue(content: string, name: string, separator: Separator, valu
 
 function isEnvironmentName(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name);
-}
-
-/** Letters and digits mixed, or mixed case with symbols, eight or more: no word of prose, no identifier of one case. */
-function looksRandom(content: string): boolean {
-  if (content.length < 6 || !/^[\x21-\x7e]+$/.test(content)) return false;
-  const digit = /\d/.test(content);
-  const letter = /[A-Za-z]/.test(content);
-  return (digit && letter) || (content.length >= 8 && /[^A-Za-z0-9_.:/()[\]{}-]/.test(content) && (digit || letter));
-}
-
-function isPlaceholder(content: string): boolean {
-  return (
-    /^(?:[$%<{(]|\\?\$|your[_-]|my[_-]|\*{2,}|x{3,}|\.{2,}|…|#\{|@\{|process\.env|os\.environ|env\.|import\.meta|null$|none$|nil$|true$|false$|undefined$|string$|str$|changeme$|example$|placeholder$|redacted|required$|optional$|bearer$|basic$)/i.test(
-      content,
-    ) || /^(.)\1*$/.test(content)
-  );
-}
-
-/** A quoted name that names a thing instead of being one: `"token": "access_token"`, `secret: "db-password"`. */
-function isWordyLabel(content: string): boolean {
-  return (
-    /^[A-Za-z_]+(?:[ _.:/-][A-Za-z_]+)*$/.test(content) &&
-    (/token|password|secret|key|credential|auth/i.test(content) || content.length < 6)
-  );
-}
-
-/** An expression rather than a value: calls, member access, indexing, lower-case identifiers that end a statement. */
-function looksLikeCode(content: string, after: string): boolean {
-  if (/[([{]/.test(content)) return true;
-  if (/^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/.test(content)) return true;
-  return /^[A-Za-z_$]+$/.test(content) && /[;,)\]}]/.test(after);
 }
 
 /** `Authorization: Bearer X`, `Basic X`, `token X`, or a bare value; `"Authorization": "Bearer X"` too. */

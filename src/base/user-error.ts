@@ -16,7 +16,11 @@ export const EXIT = {
   sigterm: 143,
 } as const;
 
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+declare const ofSignal: unique symbol;
+/** 128 + n for a signal that the table does not name (base/signal-exit.ts). */
+export type SignalCode = number & { readonly [ofSignal]: true };
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT] | SignalCode;
 
 /** A foreseeable end that a person can act on. `message` says what is wrong, where, and what to do; it may have several lines. */
 export class UserError extends Error {

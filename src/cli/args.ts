@@ -73,7 +73,7 @@ export type Parsed = {
   /** Words after the command's own name, verb included; for a run: the prompt's words. */
   readonly words: readonly string[];
   readonly flags: Flags;
-  /** A lone `-` stood among the words of a run: wait for stdin however long it takes. */
+  /** A lone `-` stood among the words of a run, before any `--`: wait for stdin however long it takes. */
   readonly dash: boolean;
 };
 
@@ -87,6 +87,11 @@ function usage(message: string): UserError {
 function keyOf(name: string): string {
   const [first = "", ...rest] = name.split("-");
   return rest.reduce((key, word) => key + word.charAt(0).toUpperCase() + word.slice(1), first);
+}
+
+/** The flags that were given and that only print mode heeds, as they are typed. */
+export function printOnly(flags: Flags): readonly string[] {
+  return FLAGS.flatMap((flag) => (flag.printOnly && keyOf(flag.name) in flags ? [`--${flag.name}`] : []));
 }
 
 function convert(flag: FlagSpec, raw: string): Value {
@@ -193,7 +198,7 @@ function misplaced(flag: FlagSpec, command: string, verb: string | undefined): U
   if (command === "") return usage(`${name} does not go with a prompt`);
   if (verb === undefined || !goesWith(flag, command)) return usage(`${name} does not go with "thndrs ${command}"`);
   const places = (flag.on ?? []).filter((place) => place.startsWith(`${command} `)).map((place) => `"thndrs ${place}"`);
-  return usage(`${name} does not go with "thndrs ${command} ${verb}"; it goes with ${places.join(" and ")}`);
+  return usage(`${name} does not go with "thndrs ${command} ${verb}"; it goes with ${places.join(places.length > 2 ? ", " : " and ")}`);
 }
 
 /** `verb` where it is known: the first of a command's where none is given. */
@@ -241,17 +246,22 @@ function checkTogether(flags: Flags): void {
   if (flags.replay && flags.model) throw usage("--replay plays a recorded model, so --model has nothing to choose");
 }
 
-function run(words: readonly string[], flags: Flags): Parsed {
-  if (flags.stdin === "ignore" && words.includes("-"))
-    throw usage("- asks for stdin, and --stdin ignore leaves it alone: give one of them");
-  return { command: "", words: words.filter((word) => word !== "-"), flags, dash: words.includes("-") };
+type Word = Extract<Token, { readonly kind: "word" }>;
+
+/** A lone `-` asks for stdin; behind `--` it is a word like any other. */
+const asksForStdin = ({ text, literal }: Word): boolean => text === "-" && !literal;
+
+function run(said: readonly Word[], flags: Flags): Parsed {
+  const dash = said.some(asksForStdin);
+  if (flags.stdin === "ignore" && dash) throw usage("- asks for stdin, and --stdin ignore leaves it alone: give one of them");
+  return { command: "", words: said.filter((word) => !asksForStdin(word)).map((word) => word.text), flags, dash };
 }
 
 /** `sessions resume ID [prompt…]` is a run: the same as `--resume ID [prompt…]`. */
-function resumeRun([id, ...prompt]: readonly string[], flags: Flags): Parsed {
+function resumeRun([id, ...prompt]: readonly Word[], flags: Flags): Parsed {
   if (id === undefined) throw usage("usage: thndrs sessions resume ID [prompt…]");
   if (flags.resume !== undefined) throw usage("--resume is given twice");
-  const resumed = { ...flags, resume: id };
+  const resumed = { ...flags, resume: id.text };
   checkTogether(resumed);
   return run(prompt, resumed);
 }
@@ -269,11 +279,11 @@ export function parseArgs(argv: readonly string[]): Parsed {
   // What stands behind `--` names no command; a command before it takes it as its own words.
   const command = printing || first === undefined || first.literal ? undefined : findCommand(first.text);
   const rest = words.slice(1);
-  if (command?.name === "sessions" && rest[0] === "resume") return resumeRun(rest.slice(1), collect(tokens, ""));
+  if (command?.name === "sessions" && rest[0] === "resume") return resumeRun(said.slice(2), collect(tokens, ""));
   const verb = rest[0] === undefined ? command?.verbs?.[0] : command?.verbs?.find((one) => one === rest[0]);
   const flags = collect(tokens, command?.name ?? "", verb);
   checkTogether(flags);
-  if (!command) return run(words, flags);
+  if (!command) return run(said, flags);
   if (command.verbs && rest[0] !== undefined && !command.verbs.includes(rest[0])) {
     const near = nearestWord(rest[0], command.verbs);
     throw usage(

@@ -14,7 +14,7 @@ export type CommandContext = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Real path of `--cwd`, or of the directory the program was started in. */
   readonly cwd: string;
-  /** Aborted by SIGINT, SIGQUIT, SIGTERM and SIGHUP. */
+  /** Aborted by a signal that ends the program (base/signal-exit.ts). */
   readonly signal: AbortSignal;
   /** Owner of whatever the command starts; main ends what is left. A test may leave it out. */
   readonly processes?: ProcessOwner;

@@ -31,45 +31,89 @@ const longFlags = (command: string): string =>
 /** Text inside single quotes of a POSIX shell. */
 const quote = (text: string): string => text.replaceAll("'", "'\\''");
 
+const valued = FLAGS.filter((flag) => flag.kind !== "boolean");
+const short = (flags: readonly FlagSpec[]): string => flags.map((flag) => flag.short ?? "").join("");
+const SHORT_SWITCHES = short(FLAGS.filter((flag) => flag.kind === "boolean"));
+const SHORT_VALUED = short(valued);
+
 /** No `mapfile`: the bash of macOS is older than it. */
 function bashValues(flag: FlagSpec): string {
-  if (flag.choices) return `COMPREPLY=($(compgen -W '${flag.choices.join(" ")}' -- "$cur"))`;
+  const offer = `-P "$lead" -- "$value"`;
+  if (flag.choices) return `COMPREPLY=($(compgen -W '${flag.choices.join(" ")}' ${offer}))`;
   const place = placeOf(flag);
-  return place ? `IFS=$'\\n'; COMPREPLY=($(compgen ${place === "directories" ? "-d" : "-f"} -- "$cur"))` : "COMPREPLY=()";
+  return place ? `IFS=$'\\n'; COMPREPLY=($(compgen ${place === "directories" ? "-d" : "-f"} ${offer}))` : "COMPREPLY=()";
 }
 
+/**
+ * What a word is depends on all before it: the value of an option is no command. Bash breaks words at `=` and `:` also where no
+ * shell would, and takes what is offered for what follows the last of these.
+ */
 function bash(): string {
-  const valued = FLAGS.filter((flag) => flag.kind !== "boolean");
-  const values = valued.map((flag) => `    ${spellings(flag).join("|")}) ${bashValues(flag)}; return ;;`);
+  const values = valued.map((flag) => `      ${spellings(flag).join("|")}) ${bashValues(flag)} ;;`);
   const commands = COMMANDS.map((command) => {
     const verbs = verbsOf(command) ? ` verbs='${verbsOf(command)?.join(" ")}'` : "";
     return `    ${command.name}) flags='${longFlags(command.name)}'${verbs} ;;`;
   });
   return `# bash completion for thndrs. Use: source <(thndrs completion bash)
 _thndrs() {
-  local cur prev command='' flags verbs='' word IFS=$' \\t\\n'
-  cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]}
-  COMPREPLY=()
-  case $prev in
-${values.join("\n")}
-  esac
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  local cur='' piece line=$COMP_LINE last=-1 words=() index IFS=$' \\t\\n'
+  for ((index = 0; index <= COMP_CWORD; index++)); do
+    piece=\${COMP_WORDS[index]}
+    if [[ $last -ge 0 && $line != [[:blank:]]* && ( $piece == [=:@]* || $cur == *[=:@] ) ]]; then
+      cur+=$piece
+    else
+      cur=$piece last=$((last + 1))
+    fi
+    words[last]=$cur
+    line=\${line#*"$piece"}
+  done
+
+  local command='' bare=0 option='' literal='' word flags verbs=''
+  for word in "\${words[@]:1:last-1}"; do
+    if [[ -n $option ]]; then option=''; continue; fi
+    if [[ -n $literal || $word != -?* ]]; then
+      bare=$((bare + 1))
+      [[ $bare == 1 ]] && command=$word
+      continue
+    fi
     case $word in
-      -*) ;;
-      ${COMMANDS.map((command) => command.name).join("|")}) command=$word; break ;;
+      --) literal=1; [[ $bare == 0 ]] && bare=2 ;;
+      --print) command='' bare=2 ;;
+      ${valued.flatMap(spellings).join("|")}) option=$word ;;
+      -[!-]*)
+        [[ $word =~ ^-[${SHORT_SWITCHES}]*p ]] && command='' bare=2
+        [[ $word =~ ^-[${SHORT_SWITCHES}]+[${SHORT_VALUED}]$ ]] && option=-\${word: -1} ;;
     esac
   done
-  case $command in
-${commands.join("\n")}
-    *) flags='${longFlags("")}' verbs='${COMMANDS.map((command) => command.name).join(" ")}' ;;
-  esac
-  if [[ $cur == -* ]]; then
-    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
-  elif [[ -n $verbs && ( -z $command || $prev == "$command" ) ]]; then
-    COMPREPLY=($(compgen -W "$verbs" -- "$cur"))
-  else
-    IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$cur"))
+
+  local value=$cur lead=''
+  COMPREPLY=()
+  if [[ -z $option && -z $literal && $cur == --*=* ]]; then
+    option=\${cur%%=*} value=\${cur#*=} lead="\${cur%%=*}="
   fi
+  if [[ -n $option ]]; then
+    case $option in
+${values.join("\n")}
+    esac
+  else
+    case $command in
+${commands.join("\n")}
+      *) flags='${longFlags("")}' ;;
+    esac
+    [[ $bare == 0 ]] && verbs='${COMMANDS.map((command) => command.name).join(" ")}'
+    if [[ -z $literal && $cur == -* ]]; then
+      COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+    elif [[ -n $verbs && $bare -le 1 ]]; then
+      COMPREPLY=($(compgen -W "$verbs" -- "$cur"))
+    else
+      IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$cur"))
+    fi
+  fi
+
+  local breaks=\${COMP_WORDBREAKS//[!=:@]}
+  [[ -n $breaks ]] || return 0
+  lead=\${cur%"\${cur##*[$breaks]}"}
+  for index in "\${!COMPREPLY[@]}"; do COMPREPLY[index]=\${COMPREPLY[index]#"$lead"}; done
 }
 complete -o filenames -F _thndrs thndrs
 `;
@@ -89,8 +133,10 @@ function zshFlag(flag: FlagSpec): string {
         : "";
   const value = flag.kind === "boolean" ? "" : `:${zshText(flag.value ?? "value")}:${words}`;
   const repeat = flag.kind === "list" ? "*" : "";
+  // The value may also stand in the same word.
+  const joined = (spelling: string): string => (value === "" ? "" : spelling.startsWith("--") ? "=" : "+");
   return spellings(flag)
-    .map((spelling) => `    '${repeat}${spelling}[${zshText(flag.help)}]${value}'`)
+    .map((spelling) => `    '${repeat}${spelling}${joined(spelling)}[${zshText(flag.help)}]${value}'`)
     .join(" \\\n");
 }
 
@@ -99,12 +145,13 @@ function zsh(): string {
   const cases = COMMANDS.map((command) => {
     const verbs = verbsOf(command) ? `\n      '1:verb:(${verbsOf(command)?.join(" ")})' \\` : "";
     const flags = flagsOf(command.name).map(zshFlag).join(" \\\n");
-    return `    ${command.name})\n      _arguments \\${verbs}\n${flags} \\\n      '*:file:_files' ;;`;
+    return `    ${command.name})\n      _arguments -s -S \\${verbs}\n${flags} \\\n      '*:file:_files' ;;`;
   });
   const names = COMMANDS.map((command) => `    '${command.name}:${zshText(command.help)}'`).join("\n");
   return `#compdef thndrs
 # zsh completion for thndrs. Use: thndrs completion zsh > "\${fpath[1]}/_thndrs"
 _thndrs_commands() {
+  (( \${words[(I)-p|--print]} )) && { _files; return; }
   local -a commands
   commands=(
 ${names}
@@ -114,7 +161,7 @@ ${names}
 _thndrs() {
   local context state line
   typeset -A opt_args
-  _arguments -C \\
+  _arguments -s -S -C \\
 ${all} \\
     '1: :_thndrs_commands' \\
     '*:: :->rest'
@@ -147,21 +194,67 @@ function fishFlag(flag: FlagSpec, condition: string): readonly string[] {
   );
 }
 
+/** Fish's own look at subcommands takes the value of an option for one. */
+function fishPlace(): string {
+  return `# Words that are neither options nor their values; -- first where none of them is a command.
+function __thndrs_words
+    set -l option 0
+    set -l literal 0
+    set -l words
+    set -l typed (commandline -opc)
+    set -e typed[1]
+    for word in $typed
+        if test $option = 1
+            set option 0
+        else if test $literal = 1; or not string match -qr -- '^-.' $word
+            set -a words $word
+        else
+            switch $word
+                case --
+                    set literal 1
+                    test (count $words) = 0; and set words --
+                case --print
+                    set words -- $words
+                case ${valued.flatMap(spellings).join(" ")}
+                    set option 1
+                case '-*'
+                    string match -qr -- '^-[${SHORT_SWITCHES}]*p' $word; and set words -- $words
+                    string match -qr -- '^-[${SHORT_SWITCHES}]+[${SHORT_VALUED}]$' $word; and set option 1
+            end
+        end
+    end
+    string join -- \\n $words
+end
+function __thndrs_first
+    set -l words (__thndrs_words)
+    test (count $words) = 0
+end
+function __thndrs_run
+    set -l words (__thndrs_words)
+    not contains -- "$words[1]" ${COMMANDS.map((command) => command.name).join(" ")}
+end
+function __thndrs_in
+    set -l words (__thndrs_words)
+    test "$words[1]" = "$argv[1]"
+end
+function __thndrs_verb_of
+    set -l words (__thndrs_words)
+    test (count $words) = 1 -a "$words[1]" = "$argv[1]"
+end`;
+}
+
 function fish(): string {
-  const names = COMMANDS.map((command) => command.name).join(" ");
-  const none = `not __fish_seen_subcommand_from ${names}`;
-  const lines = ["# fish completion for thndrs. Use: thndrs completion fish > ~/.config/fish/completions/thndrs.fish"];
+  const lines = [
+    "# fish completion for thndrs. Use: thndrs completion fish > ~/.config/fish/completions/thndrs.fish",
+    fishPlace(),
+  ];
   for (const command of COMMANDS)
-    lines.push(`complete -c thndrs -n '${none}' -a ${command.name} -d '${command.help.replaceAll("'", "\\'")}'`);
-  for (const flag of flagsOf("")) lines.push(...fishFlag(flag, none));
+    lines.push(`complete -c thndrs -n __thndrs_first -a ${command.name} -d '${command.help.replaceAll("'", "\\'")}'`);
+  for (const flag of flagsOf("")) lines.push(...fishFlag(flag, "__thndrs_run"));
   for (const command of COMMANDS) {
-    const seen = `__fish_seen_subcommand_from ${command.name}`;
     const verbs = verbsOf(command)?.join(" ");
-    if (verbs) {
-      const fresh = `${seen}; and not __fish_seen_subcommand_from ${verbs}`;
-      lines.push(`complete -c thndrs -f -n '${fresh}' -a '${verbs}'`);
-    }
-    for (const flag of flagsOf(command.name)) lines.push(...fishFlag(flag, seen));
+    if (verbs) lines.push(`complete -c thndrs -f -n '__thndrs_verb_of ${command.name}' -a '${verbs}'`);
+    for (const flag of flagsOf(command.name)) lines.push(...fishFlag(flag, `__thndrs_in ${command.name}`));
   }
   return `${lines.join("\n")}\n`;
 }

@@ -181,15 +181,19 @@ async function allowFile(context: CommandContext, words: readonly string[]): Pro
   // The engine knows a file by the real path of its directory; so does the list.
   const directory = await realpath(dirname(file.path));
   const whole = { path: join(directory, basename(file.path)), hash: file.contentHash, text: file.text };
+  const { stdout } = context.output;
+  const allowed: unknown[] = [];
   for (const { path, hash, text } of [whole, ...namedParts(whole.path, file.text)]) {
     const written = await allow(home, { path, hash });
     if (!written.ok)
       throw new UserError(`The allow-list ${allowListPath(home)} could not be written: ${written.message}`, EXIT.failed);
-    const { stdout } = context.output;
     const findings = scanText(text).findings.filter((finding) => !finding.inCode);
+    allowed.push({ path, content_hash: hash, findings: findings.map(({ kind, line }) => ({ kind, line })) });
+    if (context.flags.json) continue;
     for (const finding of findings) stdout.line(visible(`${path}:${finding.line}: ${finding.kind}`));
     stdout.line(visible(`Allowed ${path} as it is now (${hash}); any change puts the scan back.`));
   }
+  if (context.flags.json) stdout.line(JSON.stringify({ allowed }, null, 2));
   return EXIT.ok;
 }
 

@@ -153,11 +153,11 @@ export async function checkReach(endpoints: Endpoints, signal: AbortSignal): Pro
     // A user name, a password, a key in the query: an address can hold all of them.
     const url = redact(settings.baseUrl, { exact: endpoints.credentials.knownValues() });
     const about = { provider: settings.name, url };
-    if (settings.local && !configured) {
+    if (settings.local && !endpoints.isNamed(settings)) {
       const models = await probeLocal(settings, signal);
       return { ...about, ok: models !== undefined, models: models?.length ?? null, reason: models ? null : "nothing answers" };
     }
-    if (!configured && (await endpoints.sourceOf(settings)) === undefined) return undefined;
+    if (!configured && !settings.local && (await endpoints.sourceOf(settings)) === undefined) return undefined;
     const served = await askEndpoint(endpoints, settings, signal);
     return {
       ...about,

@@ -5,6 +5,7 @@
 import { keyFor, keySource } from "../app/provider-key.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { UserError } from "../base/user-error.ts";
+import { variablePrefix } from "../base/variable-name.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { type CredentialSource, type Credentials, createCredentials } from "../config/credentials.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
@@ -22,12 +23,14 @@ export type Endpoints = {
   keyOf(settings: ProviderSettings): Promise<string | undefined>;
   /** Where that key is, without asking the keychain for it. */
   sourceOf(settings: ProviderSettings): Promise<CredentialSource | undefined>;
+  /** A local server that the user named, in the configuration or by its address: not one that is looked for at the usual place. */
+  isNamed(settings: ProviderSettings): boolean;
 };
 
 /** Joins what is already loaded. */
 export function joinEndpoints(context: CommandContext, root: string, loaded: LoadedConfig): Endpoints {
-  const { env } = context;
-  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const { env, signal } = context;
+  const credentials = createCredentials({ env, configHome: loaded.homes.config, signal });
   return {
     root,
     env,
@@ -36,6 +39,8 @@ export function joinEndpoints(context: CommandContext, root: string, loaded: Loa
     providers: resolveProviders(env, loaded.config.providers),
     keyOf: (settings) => keyFor(settings, loaded, credentials),
     sourceOf: (settings) => keySource(settings, loaded, credentials),
+    isNamed: ({ name }) =>
+      loaded.config.providers[name] !== undefined || (env[`${variablePrefix(name)}_BASE_URL`] ?? "").trim() !== "",
   };
 }
 

@@ -17,13 +17,15 @@ export type FlagSpec = {
   readonly help: string;
   /** Commands that take it (`""` is a run: print mode or REPL), or `command verb`. Absent: every command takes it. */
   readonly on?: readonly string[];
+  /** Only print mode heeds it: the REPL refuses it. */
+  readonly printOnly?: true;
   /** An empty value means something. */
   readonly mayBeEmpty?: true;
 };
 
 const RUN = [""] as const;
 /** Runs, and sessions that `acp serve` opens. */
-const SERVED = ["", "acp"] as const;
+const SERVED = ["", "acp serve"] as const;
 
 export const FLAGS: readonly FlagSpec[] = [
   {
@@ -67,8 +69,9 @@ export const FLAGS: readonly FlagSpec[] = [
     name: "timeout",
     kind: "duration",
     value: "DURATION",
-    help: "stop after DURATION, for example 90s or 10m (exit 124)",
+    help: "print mode: stop after DURATION, for example 90s or 10m (exit 124)",
     on: RUN,
+    printOnly: true,
   },
   { name: "max-cost", kind: "number", value: "USD", help: "stop when the run has cost USD (exit 4)", on: RUN },
   {
@@ -90,11 +93,11 @@ export const FLAGS: readonly FlagSpec[] = [
     kind: "list",
     value: "PATH",
     help: "keep the text of PATH, and the instruction files that govern it, in the context; repeatable",
-    on: ["", "acp", "context"],
+    on: [...SERVED, "context"],
   },
-  { name: "no-context", kind: "boolean", help: "load no instruction files", on: ["", "acp", "context"] },
+  { name: "no-context", kind: "boolean", help: "load no instruction files", on: [...SERVED, "context"] },
   { name: "no-mcp", kind: "boolean", help: "start no MCP servers", on: SERVED },
-  { name: "skill-dir", kind: "list", value: "DIR", help: "also look for skills in DIR; repeatable", on: ["", "acp", "skills"] },
+  { name: "skill-dir", kind: "list", value: "DIR", help: "also look for skills in DIR; repeatable", on: [...SERVED, "skills"] },
   {
     name: "stdin",
     kind: "choice",
@@ -102,6 +105,7 @@ export const FLAGS: readonly FlagSpec[] = [
     choices: ["auto", "ignore", "require"],
     help: "what to do with piped input: append it to the prompt, never read it, or wait for its end",
     on: RUN,
+    printOnly: true,
   },
   {
     name: "stdin-wait",
@@ -109,8 +113,16 @@ export const FLAGS: readonly FlagSpec[] = [
     value: "DURATION",
     help: "how long to wait for the first byte of a pipe (default 2s)",
     on: RUN,
+    printOnly: true,
   },
-  { name: "stdin-max-bytes", kind: "integer", value: "N", help: "largest input taken from stdin (default 16 MiB)", on: RUN },
+  {
+    name: "stdin-max-bytes",
+    kind: "integer",
+    value: "N",
+    help: "largest input taken from stdin (default 16 MiB)",
+    on: RUN,
+    printOnly: true,
+  },
   {
     name: "output-schema",
     kind: "string",
@@ -118,7 +130,14 @@ export const FLAGS: readonly FlagSpec[] = [
     help: "the answer must be JSON that is valid under this JSON Schema",
     on: RUN,
   },
-  { name: "last-message", kind: "string", value: "FILE", help: "also write the final answer to FILE", on: RUN },
+  {
+    name: "last-message",
+    kind: "string",
+    value: "FILE",
+    help: "print mode: also write the final answer to FILE",
+    on: RUN,
+    printOnly: true,
+  },
   { name: "print-prompt", kind: "boolean", help: "print what the model would be sent, and send nothing", on: RUN },
   { name: "record", kind: "string", value: "FILE", help: "write the model's side of the run to FILE, for --replay", on: RUN },
   { name: "replay", kind: "string", value: "FILE", help: "play a recorded model: no key, no network, real tools", on: RUN },
@@ -137,7 +156,7 @@ export const FLAGS: readonly FlagSpec[] = [
     choices: ["auto", "always", "never"],
     help: "colour on a terminal (default auto)",
   },
-  { name: "verbose", short: "v", kind: "boolean", help: "say more on stderr: the inventory, every tool call, diagnostics" },
+  { name: "verbose", short: "v", kind: "boolean", help: "say more on stderr: what was loaded, notes, why a call failed" },
   { name: "quiet", short: "q", kind: "boolean", help: "say only errors on stderr" },
   { name: "help", short: "h", kind: "boolean", help: "show help" },
   { name: "version", short: "V", kind: "boolean", help: "show the version" },
@@ -146,7 +165,11 @@ export const FLAGS: readonly FlagSpec[] = [
     name: "json",
     kind: "boolean",
     help: "machine-readable output",
-    on: ["sessions", "usage", "tools", "context", "models", "doctor", "config", "skills", "mcp", "acp", "auth", "trust"],
+    on: [
+      ...["sessions", "usage", "tools", "context", "models", "doctor", "config path", "config show", "skills", "auth", "trust"],
+      ...["list", "status", "trust", "revoke", "test", "tools", "call"].map((verb) => `mcp ${verb}`),
+      ...["list", "inspect", "smoke"].map((verb) => `acp ${verb}`),
+    ],
   },
   {
     name: "format",
@@ -173,7 +196,13 @@ export const FLAGS: readonly FlagSpec[] = [
   },
   { name: "keep", kind: "integer", value: "N", help: "prune all but the newest N sessions", on: ["sessions prune"] },
   { name: "dry-run", kind: "boolean", help: "say what would be done, and do nothing", on: ["sessions delete", "sessions prune"] },
-  { name: "yes", short: "y", kind: "boolean", help: "do not ask", on: ["sessions delete", "sessions prune", "mcp", "trust"] },
+  {
+    name: "yes",
+    short: "y",
+    kind: "boolean",
+    help: "do not ask",
+    on: ["sessions delete", "sessions prune", "mcp trust", "trust"],
+  },
   { name: "limit", kind: "integer", value: "N", help: "show at most N", on: ["sessions list", "sessions search", "models"] },
   { name: "session", kind: "string", value: "ID", help: "only this session", on: ["usage", "context"] },
   { name: "by", kind: "choice", value: "KEY", choices: ["session", "model", "day"], help: "group totals by KEY", on: ["usage"] },
@@ -181,7 +210,12 @@ export const FLAGS: readonly FlagSpec[] = [
   { name: "online", kind: "boolean", help: "also ask the configured providers and local servers", on: ["doctor"] },
   { name: "list", kind: "boolean", help: "list what is trusted", on: ["trust"] },
   { name: "revoke", kind: "boolean", help: "take trust back", on: ["trust"] },
-  { name: "project", kind: "boolean", help: "the project's file instead of the user's", on: ["config", "mcp"] },
+  {
+    name: "project",
+    kind: "boolean",
+    help: "the project's file instead of the user's",
+    on: ["config path", "config edit", "mcp add", "mcp remove"],
+  },
   { name: "command", kind: "string", value: "PROGRAM", help: "program of a stdio MCP server", on: ["mcp add"] },
   {
     name: "arg",

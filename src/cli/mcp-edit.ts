@@ -8,7 +8,7 @@ import { createCredentials } from "../config/credentials.ts";
 import { configPaths, findHomes } from "../config/homes.ts";
 import { nameKey } from "../config/keys.ts";
 import { updateSettingsFile } from "../config/private-file.ts";
-import { decodeSettings, MAX_CONFIG_BYTES, readSettingsFile } from "../config/settings-file.ts";
+import { decodeSettings, type FileRead, MAX_CONFIG_BYTES, readSettingsFile } from "../config/settings-file.ts";
 import { parseConfigFile } from "../config/toml.ts";
 import { loginName } from "../mcp/login-store.ts";
 import { visible } from "../ui/sanitize.ts";
@@ -31,12 +31,13 @@ async function edit(context: CommandContext, { path }: ConfigFile, change: (text
   const found = readSettingsFile(path, MAX_CONFIG_BYTES);
   if (found.kind === "unreadable") throw new UserError(`${path}: cannot be read: ${found.reason}`);
   const mode = found.kind === "bytes" ? found.mode : context.flags.project ? 0o644 : 0o600;
-  await updateSettingsFile(path, mode, (read) => {
+  const changed = (read: Exclude<FileRead, { kind: "unreadable" }>): string => {
     if (read.kind === "absent") return change("");
     const text = decodeSettings(path, read.bytes);
     const bom = read.bytes[0] === 0xef && read.bytes[1] === 0xbb && read.bytes[2] === 0xbf ? "\ufeff" : "";
     return bom + change(text);
-  });
+  };
+  await updateSettingsFile(path, mode, changed, context.signal);
 }
 
 /** What the file declares, one line of text a key; throws where it is broken. */
@@ -155,7 +156,8 @@ export async function removeServer(context: CommandContext, name: string): Promi
     if (!same) throw new UserError(problem);
     return text;
   });
-  const credentials = createCredentials({ env: context.env, configHome: findHomes(context.env, context.cwd).config });
+  const { env, cwd, signal } = context;
+  const credentials = createCredentials({ env, configHome: findHomes(env, cwd).config, signal });
   const forgotten = await credentials.remove(loginName(name));
   context.output.stdout.line(visible(`removed from ${file.path}: ${name}${forgotten ? ", and its login" : ""}`));
   return EXIT.ok;

@@ -25,7 +25,7 @@ export async function openMcpPlace(context: CommandContext): Promise<McpPlace> {
   const { env, flags, cwd } = context;
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
-  const credentials = createCredentials({ env, configHome: loaded.homes.config });
+  const credentials = createCredentials({ env, configHome: loaded.homes.config, signal: context.signal });
   const plans = await readPlans({ loaded, env, root, trustProject: flags.trustProject === true });
   return { root, loaded, credentials, plans };
 }

@@ -12,13 +12,14 @@ import { grant } from "./trust.ts";
 /** Shows the servers and asks. */
 export async function trustServers(context: CommandContext): Promise<ExitCode> {
   const { root } = await openWorkspace(context.cwd);
-  return grant(context, openTrust(findHomes(context.env, context.cwd).config), root, "mcp");
+  return grant(context, openTrust(findHomes(context.env, context.cwd).config, context.signal), root, "mcp");
 }
 
 export async function revokeServers(context: CommandContext): Promise<ExitCode> {
   const { root } = await openWorkspace(context.cwd);
   const path = serverFilePath(root);
-  const removed = await openTrust(findHomes(context.env, context.cwd).config).remove((trusted) => trusted === resolve(path));
+  const store = openTrust(findHomes(context.env, context.cwd).config, context.signal);
+  const removed = await store.remove((trusted) => trusted === resolve(path));
   const { stdout } = context.output;
   if (context.flags.json) stdout.line(JSON.stringify({ revoked: removed.map((entry) => entry.path) }));
   else stdout.line(removed.length > 0 ? `no longer trusted: ${visible(path)}` : `${visible(path)} was not trusted`);

@@ -29,9 +29,9 @@ export async function askEndpoint(endpoints: Endpoints, settings: ProviderSettin
   return { ok: false, message: late ? `no answer within ${LIST_TIMEOUT_MS / 1000} s` : listing.failure.message };
 }
 
-/** Local servers that are not configured: looked for, and only listed when they answer. */
+/** Local servers that nobody named: looked for, and only listed when they answer. */
 async function askQuietly(endpoints: Endpoints, settings: ProviderSettings, signal: AbortSignal): Promise<Served | undefined> {
-  if (endpoints.loaded.config.providers[settings.name]) return askEndpoint(endpoints, settings, signal);
+  if (endpoints.isNamed(settings)) return askEndpoint(endpoints, settings, signal);
   const models = await probeLocal(settings, signal, { models: endpoints.loaded.config.models });
   return models && { ok: true, models };
 }

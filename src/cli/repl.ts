@@ -12,10 +12,9 @@ import { type FileRead, readSettingsFile } from "../config/settings-file.ts";
 import { openTrust, trustHash } from "../config/trust.ts";
 import { findTrustFiles } from "../config/trust-files.ts";
 import { resolveProviders } from "../provider/presets.ts";
-import type { Output } from "../ui/output.ts";
 import { Repl } from "../ui/repl.ts";
 import { visible } from "../ui/sanitize.ts";
-import { isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
+import { calmMs, isPlainTerminal, reflowsLines } from "../ui/terminal-kind.ts";
 import type { CommandContext } from "./command.ts";
 import { openRun, type RunContext } from "./run.ts";
 
@@ -58,12 +57,13 @@ function hashesOf(read: FileRead): readonly string[] {
 }
 
 /** Remembers what was asked about. Where that cannot be kept it is said, and asked again next time. */
-async function rememberAsked(file: string, hashes: readonly string[], output: Output): Promise<void> {
+async function rememberAsked(file: string, hashes: readonly string[], { output, controller }: RunContext): Promise<void> {
+  const remembered = (read: FileRead): string => {
+    const before = hashesOf(read).filter((line) => line !== "");
+    return `${[...before, ...hashes].slice(-MAX_ASKED).join("\n")}\n`;
+  };
   try {
-    await updatePrivateFile(file, (read) => {
-      const before = hashesOf(read).filter((line) => line !== "");
-      return `${[...before, ...hashes].slice(-MAX_ASKED).join("\n")}\n`;
-    });
+    await updatePrivateFile(file, remembered, controller.signal);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     output.stderr.line(`thndrs: ${visible(error.message)}`);
@@ -93,7 +93,7 @@ async function askForTrust(context: RunContext): Promise<ExitCode | undefined> {
   const code = await runTrust(commandContext(context));
   // Whoever was cut off has answered nothing.
   if (context.controller.signal.aborted || code === EXIT.sighup) return code;
-  if (asked !== undefined) await rememberAsked(asked, waiting, output);
+  if (asked !== undefined) await rememberAsked(asked, waiting, context);
   return undefined;
 }
 
@@ -110,10 +110,13 @@ export async function runRepl(context: RunContext): Promise<ExitCode> {
     output,
     env,
     signal: controller.signal,
-    open: (change, ask) => {
-      cwd = change.cwd ?? cwd;
+    open: async (change, ask, after) => {
+      const there = change.cwd ?? cwd;
       const changed = { ...rest, ...(change.resume !== undefined && { resume: change.resume }) };
-      return openRun({ ...context, cwd, flags: changed }, "direct-inline", ask);
+      const opened = await openRun({ ...context, cwd: there, flags: changed }, "direct-inline", { ask, after });
+      // Only where a conversation is: the next one may begin elsewhere.
+      cwd = there;
+      return opened;
     },
     listModels: (signal) => listModels({ ...context, cwd }, signal),
     knownModels: () => knownModels(context),
@@ -121,6 +124,7 @@ export async function runRepl(context: RunContext): Promise<ExitCode> {
     first: wanted === undefined ? {} : { resume: wanted },
     plain: isPlainTerminal(env),
     reflows: reflowsLines(env),
+    calmMs: calmMs(env),
     exitCodeOf: exitOf,
   });
   return repl.run();

@@ -15,7 +15,7 @@ import { createNotices, type Notices } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
 import { runPrint } from "../ui/print.ts";
 import { readStdin, stdinKind } from "../ui/stdin.ts";
-import type { Flags } from "./args.ts";
+import { type Flags, printOnly } from "./args.ts";
 import { verbosityOf } from "./command.ts";
 
 export type RunContext = {
@@ -81,16 +81,18 @@ async function printPrompt(opened: OpenedRuntime, prompt: string, { flags, outpu
 export async function openRun(
   context: RunContext,
   rendererMode: "print" | "direct-inline",
-  ask?: AskApproval,
+  { ask, after }: { readonly ask?: AskApproval; readonly after?: Promise<void> | undefined } = {},
 ): Promise<OpenedRuntime> {
   const { flags, env, cwd, processes, captureFile } = context;
   return openRuntime({
     env,
     cwd,
     processes,
+    signal: context.controller.signal,
     rendererMode,
     flags,
     ...(ask && { ask }),
+    ...(after && { after }),
     ...(flags.replay !== undefined && { replayFile: flags.replay }),
     ...(flags.record !== undefined && { recordFile: resolve(cwd, flags.record) }),
     ...(captureFile && { captureFile }),
@@ -107,6 +109,7 @@ async function print(context: RunContext, opened: OpenedRuntime, prompt: string,
   }
   return runPrint({
     runtime: opened.runtime,
+    cwd: opened.controls.cwd,
     prompt,
     format: flags.outputFormat ?? "text",
     output,
@@ -175,12 +178,22 @@ function realPlace(path: string): string {
   }
 }
 
+/** @throws UserError for a flag that the REPL would not heed. */
+function demandHeeded({ flags }: RunContext): void {
+  const given = printOnly(flags);
+  if (given.length === 0) return;
+  const [go, them] = given.length === 1 ? ["goes", "it"] : ["go", "them"];
+  throw new UserError(`${given.join(", ")} ${go} with print mode only: add -p (thndrs -p "what to do"), or leave ${them} out`);
+}
+
 /** Runs a prompt in print mode, or the REPL on a terminal. */
 export async function runDoor(started: RunContext): Promise<ExitCode> {
+  const isPrint = wantsPrint(started);
+  if (!isPrint) demandHeeded(started);
   demandOneUse(started);
   const context = await withCapture(started);
   const notices = createNotices(context.output.stderr, verbosityOf(context.flags));
-  if (!wantsPrint(context)) {
+  if (!isPrint) {
     // Lazy door: print mode loads nothing of the REPL.
     const { runRepl } = await import("./repl.ts");
     return runRepl(context);

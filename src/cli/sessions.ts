@@ -9,16 +9,15 @@ import { type ExportFormat, exportSession } from "../session/export.ts";
 import { leadsToLog } from "../session/ids.ts";
 import { jsonText } from "../session/json-text.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
-import { sweepLocks } from "../session/lock.ts";
 import { openSessionLog } from "../session/log.ts";
 import { modelName } from "../session/model-name.ts";
 import { describeSkipped, newTally } from "../session/read.ts";
-import { deleteSession, selectForPrune } from "../session/remove.ts";
 import { type SearchHit, searchSession } from "../session/search.ts";
 import { cleanTitle } from "../session/title.ts";
 import { sanitize, visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 import { openSessionPlace, type SessionPlace } from "./session-place.ts";
+import { pruneSessions, removeSessions } from "./session-removal.ts";
 import { showSession } from "./session-show.ts";
 import { renderTable, sizeText, timeText } from "./table.ts";
 
@@ -32,8 +31,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
   export: exportVerb,
   rename,
   search,
-  delete: remove,
-  prune,
+  delete: removeSessions,
+  prune: pruneSessions,
 };
 
 /** Runs `sessions VERB …` (`list` when there is no verb). */
@@ -206,44 +205,4 @@ async function search(context: CommandContext, place: SessionPlace, words: reado
     for (const line of renderTable(["ID", "LAST USED (UTC)", "MATCHES", "TEXT"], rows, options)) stdout.line(line);
   } else context.output.stderr.line("thndrs: no session holds that text");
   return hits.length > 0 ? EXIT.ok : EXIT.failed;
-}
-
-async function remove(context: CommandContext, place: SessionPlace, words: readonly string[]): Promise<ExitCode> {
-  if (words.length === 0) throw new UserError("usage: thndrs sessions delete ID…");
-  // All names are checked before the first file goes.
-  const ids = [...new Set(words.map((word) => findSession(place.dir, word, place.owner)))];
-  return removeAll(context, place, ids);
-}
-
-async function prune(context: CommandContext, place: SessionPlace, words: readonly string[]): Promise<ExitCode> {
-  const { olderThan, keep } = context.flags;
-  noWords(words, "sessions prune --older-than DURATION and/or --keep N [--dry-run]");
-  if (olderThan === undefined && keep === undefined)
-    throw new UserError("sessions prune needs --older-than DURATION, --keep N or both");
-  const rules = { ...(olderThan === undefined ? {} : { olderThan }), ...(keep === undefined ? {} : { keep }) };
-  const chosen = selectForPrune(listSessions(place.dir), rules, new Date());
-  if (context.flags.dryRun !== true) sweepLocks(place.dir);
-  return removeAll(
-    context,
-    place,
-    chosen.map((session) => session.id),
-  );
-}
-
-async function removeAll(context: CommandContext, place: SessionPlace, ids: readonly string[]): Promise<ExitCode> {
-  const { output, flags } = context;
-  const done: string[] = [];
-  const kept: { id: string; reason: string }[] = [];
-  for (const id of ids) {
-    try {
-      if (!flags.dryRun) deleteSession(place.dir, id);
-      done.push(id);
-    } catch (error) {
-      kept.push({ id, reason: error instanceof Error ? error.message : String(error) });
-    }
-  }
-  if (flags.json) output.stdout.line(jsonText({ deleted: done, kept, dry_run: flags.dryRun === true }));
-  else for (const id of done) output.stdout.line(`${flags.dryRun ? "would delete" : "deleted"} ${id}`);
-  for (const { id, reason } of kept) output.stderr.line(`thndrs: ${id} not deleted: ${visible(reason)}`);
-  return kept.length === 0 ? EXIT.ok : EXIT.failed;
 }

@@ -7,7 +7,7 @@ import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { setTopLevelKey } from "../config/edit.ts";
 import { configPaths } from "../config/homes.ts";
 import { updatePrivateFile } from "../config/private-file.ts";
-import { decodeSettings } from "../config/settings-file.ts";
+import { decodeSettings, type FileRead } from "../config/settings-file.ts";
 import { createProvider } from "../provider/create.ts";
 import { probeLocal } from "../provider/listing.ts";
 import { modelInfo } from "../provider/models.ts";
@@ -124,10 +124,11 @@ async function writeModel(session: Session, model: string): Promise<string> {
   const { homes } = session.endpoints.loaded;
   const path = configPaths(homes, session.endpoints.root).user;
   if (path === undefined) throw new UserError("there is no home for a configuration file: set HOME or THNDRS_HOME");
-  await updatePrivateFile(path, (read) => {
+  const written = (read: FileRead): string => {
     const text = read.kind === "bytes" ? decodeSettings(path, read.bytes) : "";
     return setTopLevelKey(path, text, "model", model);
-  });
+  };
+  await updatePrivateFile(path, written, session.context.signal);
   return path;
 }
 

@@ -20,6 +20,7 @@ import type { OutputStream } from "../ui/output.ts";
 import { visible } from "../ui/sanitize.ts";
 import { stdinKind } from "../ui/stdin.ts";
 import type { CommandContext } from "./command.ts";
+import { askYes } from "./confirm.ts";
 
 async function list(context: CommandContext, store: TrustStore): Promise<ExitCode> {
   const entries = await Promise.all(
@@ -97,12 +98,7 @@ async function confirm(context: CommandContext, stream: OutputStream): Promise<"
   if (stdinKind() !== "terminal" || !stream.isTerminal) {
     throw new UserError('"thndrs trust" asks on a terminal; without one, read the list above and give --yes', EXIT.policy);
   }
-  // Lazy doors: only this question needs them.
-  const [{ withQuestions }, { yesOrNo }] = await Promise.all([import("../ui/question-host.ts"), import("../ui/askings.ts")]);
-  return withQuestions({ stream, env: context.env, signal: context.signal }, async (host) => {
-    const answer = await host.ask(yesOrNo("Trust these files as they are now?"));
-    return host.ended ?? (answer ? "yes" : EXIT.failed);
-  });
+  return askYes(context, stream, "Trust these files as they are now?");
 }
 
 /** Asks about everything in the workspace that waits for trust, or only about files of one kind. */
@@ -144,7 +140,7 @@ export async function runTrust(context: CommandContext): Promise<ExitCode> {
   const { flags, words, env, cwd } = context;
   if (words.length > 0) throw new UserError("thndrs trust takes no words: it is about the workspace you are in (or --cwd DIR)");
   if (flags.list && flags.revoke) throw new UserError("--list and --revoke do not go together");
-  const store = openTrust(findHomes(env, cwd).config);
+  const store = openTrust(findHomes(env, cwd).config, context.signal);
   if (flags.list) return list(context, store);
   const { root } = await openWorkspace(cwd);
   return flags.revoke ? revoke(context, store, root) : grant(context, store, root);

@@ -34,7 +34,7 @@ export type Credentials = {
   source(name: string, variable?: string | null, stored?: boolean): Promise<CredentialSource | undefined>;
   /** Providers with a stored key, by name. */
   stored(): Promise<readonly { readonly name: string; readonly source: CredentialSource }[]>;
-  /** @throws UserError when there is nowhere to store it. */
+  /** @throws UserError when there is nowhere to store it; what the signal was aborted with */
   store(name: string, value: string): Promise<CredentialSource>;
   /** True when there was one. The environment is not touched. */
   remove(name: string): Promise<boolean>;
@@ -56,6 +56,8 @@ type CredentialOptions = {
   readonly referenced?: readonly string[];
   /** How long the keychain may take; it can be waiting for the user to unlock it. */
   readonly keychainTimeoutMs?: number;
+  /** Ends the waits for the keychain and for other processes. */
+  readonly signal?: AbortSignal;
 };
 
 const SERVICE = "thndrs";
@@ -96,16 +98,20 @@ function storedIn(path: string, read: FileRead): StoredFile {
 const textOf = (entries: ReadonlyMap<string, Stored>): string =>
   `${JSON.stringify({ version: 1, credentials: Object.fromEntries(entries) }, null, 2)}\n`;
 
-/** Resolves to undefined when the keychain fails or takes longer than `ms`. */
-async function askKeychain<T>(ask: () => Promise<T>, ms: number): Promise<T | undefined> {
+/** Resolves to undefined when the keychain fails, takes longer than `ms`, or is no longer waited for. */
+async function askKeychain<T>(ask: () => Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T | undefined> {
+  if (signal?.aborted) return undefined;
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), ms);
+  const giveUp = (): void => resolve(undefined);
+  const timer = setTimeout(giveUp, ms);
+  signal?.addEventListener("abort", giveUp);
   try {
     return await Promise.race([ask().catch(() => undefined), late]);
   } catch {
     return undefined;
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
   }
 }
 
@@ -130,7 +136,7 @@ function secretValues(env: Environment): readonly string[] {
 
 /** The credentials of one process. Nothing is read before the first question. */
 export function createCredentials(options: CredentialOptions): Credentials {
-  const { env, configHome, keychainTimeoutMs = 10_000 } = options;
+  const { env, configHome, keychainTimeoutMs = 10_000, signal } = options;
   const file = configHome ? join(configHome, "credentials.json") : undefined;
   const held = new Set<string>(options.referenced);
   let inherited: readonly string[] | undefined;
@@ -138,18 +144,25 @@ export function createCredentials(options: CredentialOptions): Credentials {
   const keychain = (): Keychain | null => (options.keychain === undefined ? Bun.secrets : options.keychain);
   const read = (): StoredFile => (file ? storedIn(file, readSettingsFile(file)) : { entries: new Map() });
   const change = (path: string, alter: (entries: Map<string, Stored>) => void): Promise<void> =>
-    updatePrivateFile(path, (now) => {
-      const entries = new Map(storedIn(path, now).entries);
-      alter(entries);
-      return textOf(entries);
-    });
+    updatePrivateFile(
+      path,
+      (now) => {
+        const entries = new Map(storedIn(path, now).entries);
+        alter(entries);
+        return textOf(entries);
+      },
+      signal,
+    );
   const place = (stored: Stored, path: string): CredentialSource =>
     stored.in === "keychain" ? { kind: "keychain" } : { kind: "file", path };
   const saveInKeychain = async (name: string, value: string): Promise<boolean> => {
     const chain = keychain();
     if (!chain) return false;
     const save = (): Promise<boolean> => chain.set({ service: SERVICE, name, value, persist: "local" }).then(() => true);
-    return (await askKeychain(save, keychainTimeoutMs)) === true;
+    const saved = (await askKeychain(save, keychainTimeoutMs, signal)) === true;
+    // Whoever gave up has not agreed to a file.
+    if (!saved) signal?.throwIfAborted();
+    return saved;
   };
   return {
     async lookup(name, variable, also = true) {
@@ -163,7 +176,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
       const chain = keychain();
       const asked =
         stored.in === "keychain" && chain
-          ? askKeychain(() => chain.get({ service: SERVICE, name }), keychainTimeoutMs)
+          ? askKeychain(() => chain.get({ service: SERVICE, name }), keychainTimeoutMs, signal)
           : undefined;
       const value = stored.in === "file" ? stored.value : ((await asked) ?? undefined);
       if (value) held.add(value);
@@ -192,7 +205,9 @@ export function createCredentials(options: CredentialOptions): Credentials {
       if (!file || !stored) return false;
       const chain = keychain();
       if (stored.in === "keychain" && chain) {
-        const gone = await askKeychain(() => chain.delete({ service: SERVICE, name }).then(() => true), keychainTimeoutMs);
+        const forget = (): Promise<true> => chain.delete({ service: SERVICE, name }).then(() => true);
+        const gone = await askKeychain(forget, keychainTimeoutMs, signal);
+        if (!gone) signal?.throwIfAborted();
         if (!gone) throw new UserError(`the keychain does not answer, so the key of ${name} is still in it`);
       }
       await change(file, (entries) => entries.delete(name));

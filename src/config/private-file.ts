@@ -24,9 +24,29 @@ export async function writePrivateFile(path: string, text: string): Promise<void
   if (!written.ok) throw new UserError(`${path} cannot be written: ${written.message}`);
 }
 
-async function isStale(lock: string): Promise<boolean> {
+/** Which file a lock is, and how old; undefined where there is none. */
+async function look(lock: string): Promise<{ readonly id: string; readonly isStale: boolean } | undefined> {
   const found = await stat(lock).catch(() => undefined);
-  return found !== undefined && Date.now() - found.mtimeMs > STALE_LOCK_MS;
+  return found && { id: `${found.ino}-${found.mtimeMs}`, isStale: Date.now() - found.mtimeMs > STALE_LOCK_MS };
+}
+
+/**
+ * Takes a lock away that was left behind, if it is still that one. Only who makes the guard named after it may: another taker would
+ * remove what the first has made in its place.
+ */
+async function removeStale(lock: string, id: string): Promise<void> {
+  const guard = `${lock}.${id}`;
+  try {
+    await (await open(guard, "wx", 0o600)).close();
+  } catch (error) {
+    if (errnoOf(error) === "EEXIST" && (await look(guard))?.isStale) await rm(guard, { force: true });
+    return;
+  }
+  try {
+    if ((await look(lock))?.id === id) await rm(lock, { force: true });
+  } finally {
+    await rm(guard, { force: true });
+  }
 }
 
 /** Apart from the lock: a plain file in the directory's place is EEXIST too, and no lock. */
@@ -40,36 +60,43 @@ async function makeDirectory(path: string): Promise<void> {
   }
 }
 
-async function takeLock(path: string): Promise<string> {
+/** Answers how to let go of it. */
+async function takeLock(path: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
   const lock = `${path}.lock`;
   const deadline = performance.now() + LOCK_WAIT_MS;
   for (;;) {
+    signal?.throwIfAborted();
     await makeDirectory(path);
     try {
       await (await open(lock, "wx", 0o600)).close();
-      return lock;
+      const mine = await look(lock);
+      return async () => {
+        if ((await look(lock))?.id === mine?.id) await rm(lock, { force: true });
+      };
     } catch (error) {
       const code = errnoOf(error) || String(error);
       if (code !== "EEXIST") throw new UserError(`${path} cannot be written: ${code}`);
       if (performance.now() > deadline)
         throw new UserError(`${path} is being changed by another thndrs; if there is none, remove ${lock}`);
-      if (await isStale(lock)) await rm(lock, { force: true });
-      else await Bun.sleep(LOCK_POLL_MS);
+      const found = await look(lock);
+      if (found?.isStale) await removeStale(lock, found.id);
+      else if (found) await Bun.sleep(LOCK_POLL_MS);
     }
   }
 }
 
 /**
  * Reads the file, lets `change` answer with its new text, and writes that with `mode`; nobody else's change is lost between the
- * two.
- * @throws UserError with the reason
+ * two. `signal` ends the wait for somebody else's change.
+ * @throws UserError with the reason; what `signal` was aborted with
  */
 export async function updateSettingsFile(
   path: string,
   mode: number,
   change: (read: Exclude<FileRead, { kind: "unreadable" }>) => string | Promise<string>,
+  signal?: AbortSignal,
 ): Promise<void> {
-  const lock = await takeLock(path);
+  const release = await takeLock(path, signal);
   try {
     const read = readSettingsFile(path);
     // Writing over what cannot be read would lose it.
@@ -77,13 +104,17 @@ export async function updateSettingsFile(
     const written = await writeOwnFile(path, await change(read), mode);
     if (!written.ok) throw new UserError(`${path} cannot be written: ${written.message}`);
   } finally {
-    await rm(lock, { force: true });
+    await release();
   }
 }
 
 /** The same for a file that nobody else may read. */
-export function updatePrivateFile(path: string, change: (read: FileRead) => string | Promise<string>): Promise<void> {
-  return updateSettingsFile(path, 0o600, change);
+export function updatePrivateFile(
+  path: string,
+  change: (read: FileRead) => string | Promise<string>,
+  signal?: AbortSignal,
+): Promise<void> {
+  return updateSettingsFile(path, 0o600, change, signal);
 }
 
 /** Takes a private file away; one that is not there is no error, nor is one that cannot be removed. */

@@ -63,8 +63,11 @@ function wholeEntries(file: string, read: FileRead): readonly TrustEntry[] {
 
 const textOf = (trusted: readonly TrustEntry[]): string => `${JSON.stringify({ version: 1, trusted }, null, 2)}\n`;
 
-/** The trust list of `configHome`; without a config home nothing is trusted and nothing can be. */
-export function openTrust(configHome: string | undefined): TrustStore {
+/**
+ * The trust list of `configHome`; without a config home nothing is trusted and nothing can be. `signal` ends the wait for another
+ * process that changes it.
+ */
+export function openTrust(configHome: string | undefined, signal?: AbortSignal): TrustStore {
   const file = configHome ? join(configHome, "trust.json") : undefined;
   const needFile = (): string => {
     if (file) return file;
@@ -88,14 +91,14 @@ export function openTrust(configHome: string | undefined): TrustStore {
       const added = files.map(({ path, bytes }): TrustEntry => ({ path: resolve(path), hash: trustHash(bytes), time }));
       const paths = new Set(added.map((entry) => entry.path));
       const list = needFile();
-      await updatePrivateFile(list, (read) =>
-        textOf([...wholeEntries(list, read).filter((entry) => !paths.has(entry.path)), ...added]),
-      );
+      const others = (read: FileRead) => wholeEntries(list, read).filter((entry) => !paths.has(entry.path));
+      await updatePrivateFile(list, (read) => textOf([...others(read), ...added]), signal);
     },
     async remove(match) {
       const removed = file ? wholeEntries(file, readSettingsFile(file)).filter((entry) => match(entry.path)) : [];
       if (!file || removed.length === 0) return [];
-      await updatePrivateFile(file, (read) => textOf(wholeEntries(file, read).filter((entry) => !match(entry.path))));
+      const others = (read: FileRead) => wholeEntries(file, read).filter((entry) => !match(entry.path));
+      await updatePrivateFile(file, (read) => textOf(others(read)), signal);
       return removed;
     },
   };

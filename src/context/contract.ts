@@ -92,8 +92,11 @@ export interface ContextEngine {
   drops(): readonly Drop[];
   /** Pins and drops of an earlier run; before `start`. */
   restore(decisions: Decisions): Promise<void>;
-  /** These texts have left the conversation without a compaction: they may be delivered again. */
-  lost(sources: readonly Drop[]): void;
+  /**
+   * These texts have left the conversation without a compaction: they may be delivered again. Those of nested files among them
+   * that the model has not seen (`unseen`) are, now.
+   */
+  lost(sources: readonly Drop[], unseen?: readonly Drop[]): Promise<Delivery>;
   /** C3: `/cd`. */
   changeDirectory(cwd: string): void;
   /** C10: what the conversation of an earlier run held, compared with disk at the next `turn`; the last delivered last. */

@@ -3,10 +3,9 @@
  * each claimed in the ledger. Refuses: deciding which files are wanted, the words around the pieces.
  */
 import { dirname } from "node:path";
-import { attribute } from "../base/own-elements.ts";
 import type { ContextOptions } from "./contract.ts";
 import { DROPPED } from "./drops.ts";
-import { type Piece, TWIN } from "./format.ts";
+import type { Piece } from "./format.ts";
 import { entryFor } from "./identity.ts";
 import { type Entry, infoOf, type Ledger, type Linked, release, retire } from "./ledger.ts";
 import { linkDepth, unlinked } from "./link-graph.ts";
@@ -16,6 +15,7 @@ import { loadFile } from "./load.ts";
 import type { Places } from "./nested.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
 import { mayLead } from "./secret-files.ts";
+import { type Item, isLasting, leftOut, shareTexts, twinNote } from "./shared-texts.ts";
 import { partsPrint } from "./transclude.ts";
 
 export type Wanted = {
@@ -29,15 +29,6 @@ export type Wanted = {
   readonly plain?: true;
   /** Instead of the text, where it is not to be kept from the model: the path, and this. The text is still due. */
   readonly named?: string;
-};
-
-type Item = Pick<Wanted, "entry" | "reason" | "status"> & {
-  readonly body?: string;
-  readonly truncated: boolean;
-  readonly note?: string;
-  /** The note says so: its text stands under this path. */
-  readonly twinOf?: string;
-  readonly gone?: boolean;
 };
 
 /** A file whose links are followed: how its own text is delivered. */
@@ -60,11 +51,6 @@ export function describe(entry: Entry, file: OnDisk): void {
 
 function roundOf(wanted: readonly Wanted[], cwd: string): Round {
   return { cwd, seen: new Set(wanted.map((item) => item.entry.path)) };
-}
-
-/** The user's own file, or what it links. */
-function isOwn({ entry }: Item): boolean {
-  return entry.origin === "global" || (entry.origin === "link" && entry.scope === "~");
 }
 
 function withdrawal({ entry, reason }: Wanted, note: string): Item {
@@ -93,14 +79,16 @@ export class Deliverer {
     this.#used = 0;
   }
 
-  /** The text of one file has left the conversation, and with it that of its twins. They may be delivered again. */
-  lost(entry: Entry): void {
+  /** The text of one file has left the conversation, and with it that of its twins. All of them may be delivered again. */
+  lost(entry: Entry): readonly Entry[] {
     this.#used = Math.max(0, this.#used - (entry.lastText?.length ?? 0));
     entry.lastText = undefined;
-    for (const left of [entry, ...this.#ledger.claimed().filter(({ twinOf }) => twinOf === entry.path)]) {
+    const all = [entry, ...this.#ledger.claimed().filter(({ twinOf }) => twinOf === entry.path)];
+    for (const left of all) {
       release(left, "left the conversation with an old tool result");
       this.#places.forget(left.place);
     }
+    return all;
   }
 
   /** `wanted` is in order, broad to close. Blocked files yield nothing, or a withdrawal where their text had been sent. */
@@ -143,7 +131,7 @@ export class Deliverer {
   }
 
   #finish(items: readonly Item[]): Piece[] {
-    const pieces = this.#claim(this.#withinTotal(items));
+    const pieces = this.#claim(this.#withinTotal(shareTexts(items)));
     const left = unlinked(this.#ledger);
     const leaving = new Set(left.map((entry) => entry.path));
     // What is out of force again before it was sent is not sent.
@@ -183,8 +171,7 @@ export class Deliverer {
     }
     const twin = this.#twin(entry, round);
     if (twin) {
-      const note = `${TWIN}${attribute(twin.path)}, which stands above.`;
-      return [{ ...wanted, truncated: twin.truncated, note, twinOf: twin.path }];
+      return [{ ...wanted, truncated: twin.truncated, note: twinNote(twin.path), twinOf: twin.path }];
     }
     const own: Item = { ...wanted, body: prepared.body, truncated: prepared.truncated };
     return wanted.plain ? [own] : [own, ...(await this.#links(wanted, findLinks(prepared.full), round, depth))];
@@ -203,8 +190,8 @@ export class Deliverer {
   #twin(entry: Entry, round: Round): Entry | undefined {
     if (entry.origin !== "nested") return undefined;
     const { contentHash, parts } = entry;
-    const stays = ({ path, state, origin, twinOf }: Entry): boolean =>
-      state === "visible" && twinOf === undefined && origin !== "link" && origin !== "pin" && !round.seen.has(path);
+    const stays = (other: Entry): boolean =>
+      other.state === "visible" && other.twinOf === undefined && isLasting(other) && !round.seen.has(other.path);
     // A template takes in the files of its own directory.
     const isSame = (other: Entry): boolean => other.claim?.hash === contentHash && other.parts === parts;
     return this.#ledger.claimed().find((other) => other !== entry && stays(other) && isSame(other));
@@ -240,37 +227,24 @@ export class Deliverer {
     return await this.#expand({ entry, file, cap: from.cap, reason, ...(status && { status }) }, round, depth + 1);
   }
 
-  /**
-   * C6: over the total, the broadest become paths; the closest keep their text. The user's own instructions (C13) give way to
-   * nothing that a repository holds, however much that is.
-   */
-  #withinTotal(items: readonly Item[]): Item[] {
-    const kept = [...items];
-    let left = this.#options.settings.maxTotalChars - this.#used;
-    for (const item of items) if (isOwn(item)) left -= item.body?.length ?? 0;
-    for (let at = kept.length - 1; at >= 0; at--) {
-      const item = kept[at];
-      if (item?.body === undefined || isOwn(item)) continue;
-      if (item.body.length <= left) {
-        left -= item.body.length;
-        continue;
-      }
-      const { body: _left, ...rest } = item;
+  /** C6: what does not fit into the total is named, and told where it is not one of many. */
+  #withinTotal(items: readonly Item[]): readonly Item[] {
+    const out = leftOut(items, this.#options.settings.maxTotalChars - this.#used);
+    if (out.size === 0) return items;
+    return items.map((item, at) => {
+      if (!out.has(at)) return item;
+      const { body: _left, twinOf: _twin, ...rest } = item;
       const { path, origin } = item.entry;
       if (origin !== "nested" && origin !== "pin") {
         const message = `${path}: only its path is sent: the instruction text has reached its limit (context.max_total_chars)`;
         this.#preparer.tell({ severity: "warning", code: "context_limit", path, message }, item.entry.contentHash);
       }
-      const how = this.#preparer.readable(item.entry.path)
+      const how = this.#preparer.readable(path)
         ? "Read it with read_file_range when you work under its scope."
         : "It lies outside the workspace.";
-      kept[at] = {
-        ...rest,
-        truncated: true,
-        note: `Not included: the instruction text of this conversation has reached its limit. ${how}`,
-      };
-    }
-    return kept;
+      const note = `Not included: the instruction text of this conversation has reached its limit. ${how}`;
+      return { ...rest, truncated: true, note };
+    });
   }
 
   #claim(items: readonly Item[]): Piece[] {

@@ -24,6 +24,7 @@ import type { Drop } from "./drops.ts";
 import { formatContext, formatPinned, formatTouched, formatUpdate, type Piece } from "./format.ts";
 import { type Entry, infoOf, Ledger, retire } from "./ledger.ts";
 import { Places } from "./nested.ts";
+import { NestedNews, NO_NEWS } from "./news.ts";
 import { PinnedFiles } from "./pinned.ts";
 import { PinBoard } from "./pins.ts";
 import { realOf } from "./places.ts";
@@ -44,10 +45,6 @@ export type {
 } from "./contract.ts";
 export type { Drop } from "./drops.ts";
 
-/** How long a later turn waits for news of nested files that nobody asked about. The first turn never waits. */
-const INDEX_WAIT_MS = 150;
-/** Nested files that came or went are listed up to here; then counted. */
-const MAX_LISTED_NEWS = 20;
 const OFF = { ok: false, message: "Project context is off (--no-context)." } as const;
 const NOTHING: Delivery = { text: "", sources: [] };
 
@@ -60,6 +57,7 @@ class Engine implements ContextEngine {
   readonly #changes: ChangeFinder;
   readonly #resumed: ResumedFiles;
   readonly #index: BackgroundIndex;
+  readonly #news: NestedNews;
   readonly #places: Places;
   readonly #pins: PinBoard;
   readonly #pinned: PinnedFiles;
@@ -82,6 +80,7 @@ class Engine implements ContextEngine {
     this.#changes = new ChangeFinder(options, this.#ledger, this.#resolver, this.#places);
     this.#resumed = new ResumedFiles(options, this.#ledger, this.#resolver, this.#places, this.#changes);
     this.#index = new BackgroundIndex(options, this.#ledger, this.#resolver, this.#preparer);
+    this.#news = new NestedNews(this.#index, this.#changes);
     this.#pins = new PinBoard(options.root, options.home);
     this.#pinned = new PinnedFiles(options, this.#ledger, this.#preparer, this.#changes);
     this.#dropper = new Dropper(options, this.#ledger, this.#resolver, this.#places);
@@ -166,12 +165,25 @@ class Engine implements ContextEngine {
     for (const drop of drops) this.#ledger.drops.add(drop);
   }
 
-  lost(sources: readonly Drop[]): void {
+  lost(sources: readonly Drop[], unseen: readonly Drop[] = []): Promise<Delivery> {
+    const fresh = new Set(unseen.map(({ path }) => path));
+    const due: Entry[] = [];
     for (const { path, contentHash } of sources) {
       const entry = this.#ledger.get(path);
       if (entry?.claim?.kind !== "text" || entry.claim.hash !== contentHash) continue;
-      this.#deliverer.lost(entry);
+      const left = this.#deliverer.lost(entry);
+      if (fresh.has(path)) due.push(...left.filter(({ origin }) => origin === "nested"));
     }
+    if (due.length === 0) return Promise.resolve(NOTHING);
+    return this.#alone(async () => {
+      const wanted: Wanted[] = [];
+      for (const { place, reason } of due) {
+        const found = await this.#nestedAt(place, reason);
+        if (found) wanted.push(found);
+      }
+      const pieces = await this.#deliverer.deliver(broadToClose(unique(wanted)), this.#cwd);
+      return delivery(formatTouched(pieces), pieces);
+    });
   }
 
   changeDirectory(cwd: string): void {
@@ -268,35 +280,13 @@ class Engine implements ContextEngine {
     const sent = await this.#deliverer.refresh(wanted, this.#cwd, (entry) => this.#changes.capOf(entry));
     for (const { info, status } of sent) if (status === "added" && info.origin === "link") this.#changes.tell("added", info);
     const notes = found.flatMap((part) => part.notes);
-    const news = await this.#news();
+    const news = this.#nestedOff() ? NO_NEWS : await this.#news.look(this.#cwd, this.#turns === 0);
     const pieces = [...sent, ...notes, ...news.pieces];
     // Unchanged members are listed to show the chain's order; alone they say nothing.
     if (pieces.every((piece) => piece.status === "unchanged" && piece.note === undefined) && news.notes.length === 0) {
       return { text: "", pieces: [] };
     }
     return { text: formatUpdate(pieces, news.notes), pieces: sent };
-  }
-
-  /** Nested files that came or went without being in use: named, not sent. */
-  async #news(): Promise<{ readonly pieces: readonly Piece[]; readonly notes: readonly string[] }> {
-    if (this.#nestedOff()) return { pieces: [], notes: [] };
-    if (this.#turns > 0) {
-      this.#index.begin(this.#cwd);
-      if (this.#index.isQuick(INDEX_WAIT_MS)) await this.#index.settled(INDEX_WAIT_MS);
-    }
-    const { added, removed } = this.#index.take();
-    const fresh = added.filter((entry) => entry.claim === undefined);
-    for (const entry of fresh) this.#changes.tell("added", entry);
-    for (const entry of removed) this.#changes.tell("removed", entry);
-    const piece =
-      (status: "added" | "removed") =>
-      (entry: Entry): Piece => ({ info: infoOf(entry), status });
-    const pieces = [
-      ...fresh.filter((entry) => entry.state === "candidate").map(piece("added")),
-      ...removed.map(piece("removed")),
-    ];
-    const more = pieces.length - MAX_LISTED_NEWS;
-    return { pieces: pieces.slice(0, MAX_LISTED_NEWS), notes: more > 0 ? [`… and ${more} more that are not in use.`] : [] };
   }
 
   /** C4: files that the prompt names or a pin governs, and that the conversation does not hold yet. */

@@ -3,12 +3,13 @@
  * Refuses: deciding what is sent.
  */
 import type { ContextOptions } from "./contract.ts";
-import { type ChainPlace, chainPlaces, readChain } from "./discover.ts";
+import { type ChainFound, type ChainPlace, chainPlaces, readChain } from "./discover.ts";
 import { entryFor } from "./identity.ts";
 import type { Entry, Ledger, NewEntry } from "./ledger.ts";
 import { type Found, findInDirectory } from "./load.ts";
 import { realOf, scopeOf } from "./places.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
+import { mainCheckout } from "./worktrees.ts";
 
 export type Resolved = { readonly entry: Entry; readonly file: OnDisk };
 
@@ -21,6 +22,8 @@ const CHAIN_REASONS = {
   link: "",
   pin: "",
 } as const;
+
+const MAIN_COPY = "of the main checkout; this worktree has its own";
 
 export function chainReason(entry: Entry): string {
   return CHAIN_REASONS[entry.origin] || entry.reason;
@@ -58,17 +61,31 @@ export class Resolver {
     const resolved: Resolved[] = [];
     const home = this.#options.configHome;
     if (home !== undefined) this.#configHome = realOf(home);
-    for (const found of await readChain(this.#where(cwd), this.#options.settings.filenames)) {
+    const chain = await readChain(this.#where(cwd), this.#options.settings.filenames);
+    const twice = this.#mainCopy(chain);
+    for (const found of chain) {
       const { place } = found;
       this.#noteRefused(found, place);
       if (!found.file) continue;
       const entry = await entryFor(this.#ledger, found.file.identity, placed(place, found.file.path));
+      if (found === twice) {
+        if (entry.claim === undefined) Object.assign(entry, { state: "candidate", reason: MAIN_COPY });
+        continue;
+      }
       if (resolved.some((other) => other.entry === entry)) continue;
       // A nested file that joins the chain (after /cd) is named as what it is now.
       if (entry.place === place.directory) entry.origin = place.origin;
       resolved.push({ entry, file: found.file });
     }
     return resolved;
+  }
+
+  /** A worktree inside its main checkout has that one's tracked file itself, maybe another version of it (A04). */
+  #mainCopy(chain: readonly ChainFound[]): ChainFound | undefined {
+    const ancestors = chain.filter(({ file, place }) => file && place.origin === "ancestor");
+    if (ancestors.length === 0 || !chain.some(({ file, place }) => file && place.origin === "root")) return undefined;
+    const main = mainCheckout(this.#options.root);
+    return ancestors.find(({ place }) => place.directory === main);
   }
 
   /** The instruction file that governs one directory below the root; `names` where they are known already. */

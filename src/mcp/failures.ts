@@ -8,6 +8,8 @@ import {
   SseError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
+import { networkWords } from "../base/network-words.ts";
+import { UnreadableBody } from "../base/packed-body.ts";
 import { cutChars, sayDuration } from "../base/text.ts";
 import { StartFailure } from "./stdio-transport.ts";
 
@@ -70,8 +72,9 @@ const NETWORK: Readonly<Record<string, string>> = {
 function networkReason(error: unknown): string | undefined {
   for (const cause of causes(error)) {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    const reason = NETWORK[code];
+    const reason = NETWORK[code] ?? networkWords(code);
     if (reason) return reason;
+    if (cause instanceof UnreadableBody) return `it sent an answer that cannot be unpacked (content-encoding: ${cause.encoding})`;
   }
   return undefined;
 }

@@ -3,6 +3,7 @@
  * redirects, logins) is the protocol's client's. Refuses: caching, proxies of its own.
  */
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { PACKED, unpackedBody } from "../base/packed-body.ts";
 import { MAX_LINE_BYTES } from "./message-lines.ts";
 
 /** A server's message is larger than anything we take. */
@@ -30,11 +31,12 @@ export function fetchDuring(life: AbortSignal): FetchLike {
 
 /** Event streams may go on for ever, line by line; every other body is one message. */
 const boundedFetch: FetchLike = async (url, init) => {
-  const response = await fetch(url, init);
-  if (!response.body) return response;
+  const response = await fetch(url, { ...init, ...PACKED });
+  const unpacked = unpackedBody(response);
+  if (!unpacked) return response;
   const byLine = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
   const { status, statusText, headers } = response;
-  const body = response.body.pipeThrough(bounded(byLine));
+  const body = unpacked.pipeThrough(bounded(byLine));
   const made = new Response(body, { status, statusText, headers });
   // The protocol's client looks at where a redirect led.
   Object.defineProperty(made, "url", { value: response.url });

@@ -4,7 +4,9 @@
  */
 
 import { count, field, filled, isObject, list, object, parseJson } from "../base/json.ts";
+import { isLasting, networkCode, networkWords } from "../base/network-words.ts";
 import { once } from "../base/once.ts";
+import { UnreadableBody } from "../base/packed-body.ts";
 import { oneLine } from "../base/text.ts";
 import type { FailureClass } from "../types/event.ts";
 import type { ProviderFailure } from "./provider.ts";
@@ -141,21 +143,25 @@ export function failureOfCut(host: string, stray: string, now: number): Provider
 
 /** A connection that could not be made or broke. `started` says that a part of the response had arrived. */
 export function failureOfError(host: string, error: unknown, started: boolean): ProviderFailure {
-  const code = filled(field(error, "code")) ?? filled(field(field(error, "cause"), "code"));
-  const name = error instanceof Error ? error.name : "";
-  const told = error instanceof Error ? error.message : String(error);
-  const known = code === undefined ? undefined : NETWORK[code];
-  const why =
-    known ?? (oneLine(withoutAddress(told.replace(/^\w+: /, "").replace(/ For more information, pass.*/, "")), 200) || name);
-  if (started) return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`);
-  // A certificate does not get better by asking again.
-  const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|ERR_TLS/.test(code ?? "");
-  const advice = UNKNOWN_ISSUER.test(code ?? "") ? TRUST : "";
-  return failure(certificate ? "protocol" : "network", `cannot reach ${host}: ${why}${advice}`);
+  if (error instanceof UnreadableBody) return unreadable(host, error.encoding);
+  const code = networkCode(error);
+  const why = networkWords(code) ?? runtimeWords(error, code);
+  // Asking again mends no certificate, and nothing that is no web server.
+  if (!started) return failure(isLasting(code) ? "protocol" : "network", `cannot reach ${host}: ${why}`);
+  return failure("truncated", `the connection to ${host} broke before the answer was complete (${why})`);
 }
 
-const UNKNOWN_ISSUER = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/;
-const TRUST = "; if you trust its issuer, name the issuer's certificate (a PEM file) in NODE_EXTRA_CA_CERTS";
+function unreadable(host: string, encoding: string): ProviderFailure {
+  const what = `${host} sent an answer that cannot be unpacked (content-encoding: ${oneLine(encoding, 60)})`;
+  return failure("protocol", `${what}; thndrs asks for none that is packed: check the server, or the proxy before it`);
+}
+
+/** Of an error that we have no words for. */
+function runtimeWords(error: unknown, code: string | undefined): string {
+  const told = error instanceof Error ? error.message : String(error);
+  const plain = withoutAddress(told.replace(/^\w+: /, "").replace(/ For more information, pass.*/, ""));
+  return oneLine(plain, 200) || code || (error instanceof Error ? error.name : "");
+}
 
 /** The runtime quotes the whole address, whose query may hold a key. */
 function withoutAddress(told: string): string {
@@ -177,17 +183,6 @@ export function failure(kind: FailureClass, message: string, status?: number, wa
     ...(wait === undefined ? {} : { retryAfterMs: wait }),
   };
 }
-
-const NETWORK: Readonly<Record<string, string>> = {
-  ConnectionRefused: "the connection was refused",
-  ECONNREFUSED: "the connection was refused",
-  ECONNRESET: "the connection was reset",
-  ENOTFOUND: "the host name is not known",
-  FailedToOpenSocket: "no connection could be opened (host name or network)",
-  ConnectionClosed: "the connection was closed",
-  ETIMEDOUT: "the connection timed out",
-  Timeout: "the connection timed out",
-};
 
 function isRateStatus(status: number): boolean {
   return status === 429 || status === 402 || status === 503 || status === 529;
@@ -228,7 +223,8 @@ function hint(kind: FailureClass, status: number): string {
   return "";
 }
 
-function pageTitle(body: string): string | undefined {
+/** The title of a body that is a web page. */
+export function pageTitle(body: string): string | undefined {
   const head = body.slice(0, 4_096);
   if (!/^\s*<(?:!doctype|html|head|\?xml)/i.test(head)) return undefined;
   return oneLine(/<title[^>]*>([^<]*)/i.exec(head)?.[1] ?? "", 100) || "no title";

@@ -4,6 +4,7 @@
  */
 import { isObject, parseJson } from "../base/json.ts";
 import { isLoopback } from "../base/loopback.ts";
+import { PACKED, unpackedBody } from "../base/packed-body.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
@@ -12,6 +13,7 @@ import { errorDetail, failure, failureOfBody, failureOfCut, failureOfError, fail
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
 import { failureOfProxy, type ProxyEnv } from "./proxy.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
+import { EndTrust } from "./stop-reasons.ts";
 import { humanWait } from "./wait.ts";
 import type { Decoder, Wire, WireContext } from "./wire.ts";
 
@@ -19,7 +21,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The real one; everything else is handed in by tests. A server on this machine is never asked through a proxy. */
 export const networkFetch: Fetch = (url, init) => {
-  return fetch(url, isLoopback(new URL(url).hostname) ? { ...init, proxy: false } : init);
+  return fetch(url, isLoopback(new URL(url).hostname) ? { ...init, ...PACKED, proxy: false } : { ...init, ...PACKED });
 };
 
 /**
@@ -119,7 +121,7 @@ export function noUrl(settings: ProviderSettings): ProviderFailure {
 }
 
 /** What takes a response in. */
-type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonly stream: EventStream };
+type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonly stream: EventStream; readonly trust: EndTrust };
 
 type Read = { readonly done: boolean; readonly value?: Uint8Array };
 
@@ -151,7 +153,7 @@ class Exchange {
     this.#url = url;
     this.#options = options;
     this.#signal = signal;
-    this.#limit = options.stallTimeoutMs > 0 ? options.stallTimeoutMs : Number.POSITIVE_INFINITY;
+    this.#limit = this.#patience();
     this.#aborted.promise.catch(() => {});
     signal.addEventListener("abort", this.#abort);
     if (signal.aborted) this.#abort();
@@ -173,10 +175,10 @@ class Exchange {
       return yield this.#interrupted() ?? proxy ?? failureOfError(host, error, false);
     }
     this.#lastEvent = performance.now();
-    this.#reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+    this.#reader = unpackedBody(response)?.getReader();
     if (response.status < 200 || response.status >= 300) {
       // A status says enough; a body that does not come is not waited for.
-      this.#shorten();
+      this.#allow(Math.min(this.#limit, FINISHING_MS));
       const text = await this.#boundedText();
       if (this.#signal.aborted) return yield this.#cancelled();
       return yield failureOfStatus(host, response.status, text, response.headers, this.#options.now());
@@ -187,6 +189,7 @@ class Exchange {
   #prepareReading(wire: Wire, context: WireContext, host: string): Reading {
     const assembly = new Assembly(() => usedIds(context.request.messages), context.ids);
     const decoder = wire.decoder(context, assembly, host);
+    const trust = new EndTrust();
     const stream = new EventStream((event, data) => {
       const arrived = performance.now();
       const finishing = decoder.finishing;
@@ -194,13 +197,15 @@ class Exchange {
       // The last event of a cut stream may itself be cut: that is a truncation, not a protocol error.
       const cut = stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined;
       if (!cut && !assembly.ended) decoder.take(event, data);
-      // Behind a complete answer an event is no sign of life, unless the answer goes on: some servers end it with every piece.
-      if (!finishing || assembly.length > said) this.#lastEvent = arrived;
+      const grew = assembly.length > said;
+      if (grew) trust.piece(finishing, decoder.finishing);
+      // Behind a complete answer an event is no sign of life, unless the answer goes on.
+      if (!finishing || grew) this.#lastEvent = arrived;
     }, decoder.textIn);
-    return { assembly, decoder, stream };
+    return { assembly, decoder, stream, trust };
   }
 
-  async *#events({ assembly, decoder, stream }: Reading, host: string): AsyncGenerator<ProviderEvent> {
+  async *#events({ assembly, decoder, stream, trust }: Reading, host: string): AsyncGenerator<ProviderEvent> {
     let broken: unknown;
     for (;;) {
       let read: Read;
@@ -221,13 +226,15 @@ class Exchange {
       yield* assembly.drain();
       if (assembly.ended) return;
       if (!decoder.finishing) continue;
-      this.#shorten();
+      const patience = this.#patience();
+      this.#allow(trust.reliable ? Math.min(patience, FINISHING_MS) : patience);
       // Reads that never have to wait leave the timer no turn.
       if (this.#pausedAt - this.#lastEvent >= this.#limit) break;
     }
     if (broken === undefined && !this.#control.signal.aborted) stream.end();
     const cut = this.#interrupted();
-    if (!assembly.ended && (cut === undefined || cut.class === "stalled") && decoder.finishing) decoder.close();
+    const whole = decoder.finishing && !trust.denied;
+    if (!assembly.ended && (cut === undefined || cut.class === "stalled") && whole) decoder.close();
     if (!assembly.ended && cut !== undefined) assembly.fail(cut);
     if (!assembly.ended && broken !== undefined) assembly.fail(failureOfError(host, broken, true));
     const body = assembly.ended ? undefined : stream.foreignBody;
@@ -294,9 +301,15 @@ class Exchange {
     );
   }
 
-  #shorten(): void {
-    if (this.#limit <= FINISHING_MS) return;
-    this.#limit = FINISHING_MS;
+  #patience(): number {
+    const { stallTimeoutMs } = this.#options;
+    return stallTimeoutMs > 0 ? stallTimeoutMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** How long a silence may be from now on. */
+  #allow(limit: number): void {
+    if (limit === this.#limit) return;
+    this.#limit = limit;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }

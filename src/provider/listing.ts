@@ -3,8 +3,9 @@
  * part of a run. Refuses: caching.
  */
 import { count, field, filled, isObject, list, parseJson } from "../base/json.ts";
+import { unpackedBody } from "../base/packed-body.ts";
 import type { ModelSettings, ProviderSettings } from "../types/settings.ts";
-import { failure, failureOfError, failureOfStatus } from "./failure.ts";
+import { failure, failureOfError, failureOfStatus, pageTitle } from "./failure.ts";
 import { endpoint, type Fetch, networkFetch, noUrl, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
@@ -51,7 +52,7 @@ export async function listModels(settings: ProviderSettings, options: ListOption
       if (!response.ok) return failed(failureOfStatus(url.host, response.status, body.text, response.headers, Date.now()));
       const answer = parseJson(body.text);
       const models = body.cut ? undefined : readList(settings, answer, options.models ?? {});
-      if (models === undefined) return failed(failure("protocol", `${url.host} did not answer with a list of models`));
+      if (models === undefined) return failed(noList(url.host, body.text));
       for (const model of models) if (!found.has(model.id)) found.set(model.id, model);
       const last = field(answer, "has_more") === true ? filled(field(answer, "last_id")) : undefined;
       if (last === undefined || last === url.searchParams.get("after_id")) break;
@@ -62,6 +63,13 @@ export async function listModels(settings: ProviderSettings, options: ListOption
     if (signal.aborted) return failed(failure("cancelled", "cancelled"));
     return failed(failureOfProxy(url, error, options.env) ?? failureOfError(url.host, error, false));
   }
+}
+
+function noList(host: string, body: string): ProviderFailure {
+  const title = pageTitle(body);
+  const what =
+    title === undefined ? "did not answer with a list of models" : `answered with a web page (${title}), not with models`;
+  return failure("protocol", `${host} ${what}; check the base URL`);
 }
 
 /** Is a local server there, and what does it serve? undefined when nothing answers within a moment. */
@@ -80,7 +88,7 @@ async function readBody(response: Response, limit: number): Promise<{ readonly t
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of unpackedBody(response) ?? []) {
     text += decoder.decode(chunk.subarray(0, limit - bytes), { stream: true });
     bytes += chunk.length;
     if (bytes > limit) return { text, cut: true };

@@ -2,8 +2,8 @@
  * What went wrong with the proxy that the environment names: the runtime goes through it by itself, and tells its failures as the
  * server's. Refuses: proxying, reading the environment (it is handed in).
  */
-import { field, filled } from "../base/json.ts";
 import { isLoopback } from "../base/loopback.ts";
+import { networkCode } from "../base/network-words.ts";
 import { failure, failureOfError } from "./failure.ts";
 import type { ProviderFailure } from "./provider.ts";
 
@@ -22,7 +22,7 @@ const NOT_OPENED: ReadonlySet<string> = new Set([
 
 /** The failure of a request that should have gone through a proxy; undefined where the proxy is not to blame. */
 export function failureOfProxy(url: URL, error: unknown, env: ProxyEnv | undefined): ProviderFailure | undefined {
-  const code = filled(field(error, "code")) ?? (error instanceof Error ? error.name : "");
+  const code = networkCode(error) ?? "";
   const kind = code === "UnsupportedProxyProtocol";
   if (!kind && !NOT_OPENED.has(code)) return undefined;
   const variable = variableFor(url, env ?? {});

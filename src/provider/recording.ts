@@ -1,7 +1,8 @@
 /**
  * The recording format: JSON Lines, readable and stable enough to keep in a repository.
- *   {"thndrs_recording":1,"provider":"openai","sides":true}        first line; sides: summaries are marked
- *   {"response":1,"model":"gpt-5.6-terra"}                         one per response, in order; "side":true: a summary
+ *   {"thndrs_recording":1,"provider":"openai","sides":true,"fits":true}   first line; sides: summaries are marked; fits: odd calls are
+ *   {"response":1,"model":"gpt-5.6-terra"}                         one per response, in order; "side":true: a summary;
+ *                                                                  "unfit":[0]: this call did not fit its tool then either
  *   {"type":"text","text":"I will look."}                          its events as the contract has them (provider.ts):
  *   {"type":"tool_call","call":{"id":"call_1","name":"read_file_range","arguments":"{\"path\":\"a.ts\"}"}}
  *   {"type":"usage","usage":{"inputTokens":100,"outputTokens":20}}
@@ -10,10 +11,11 @@
  * the provider's private reasoning state. In files written by hand `arguments` may be an object.
  * Refuses: files (app/ writes the lines and reads the text).
  */
-import { count, field, filled, isObject, object, parseJson, text } from "../base/json.ts";
+import { count, field, filled, isObject, list, object, parseJson, text } from "../base/json.ts";
 import { UserError } from "../base/user-error.ts";
 import type { FailureClass } from "../types/event.ts";
-import type { Usage } from "../types/message.ts";
+import type { ToolCall, Usage } from "../types/message.ts";
+import { unfitArguments } from "./call-fit.ts";
 import type { Provider, ProviderEvent, ProviderRequest, StopReason } from "./provider.ts";
 import { known } from "./usage.ts";
 
@@ -27,11 +29,13 @@ const STOPS: readonly string[] = ["end", "tool_calls", "length", "refusal"] sati
 export function createTape(write: (lines: string) => void): (inner: Provider) => Provider {
   let responses = 0;
   const record = (provider: string, request: ProviderRequest, events: readonly ProviderEvent[]): void => {
-    const head = responses === 0 ? [{ thndrs_recording: VERSION, provider, sides: true }] : [];
+    const head = responses === 0 ? [{ thndrs_recording: VERSION, provider, sides: true, fits: true }] : [];
     responses += 1;
     // Whether room had to be made depends on the model's window: a replay may do without it, or need it elsewhere.
     const side = request.tools.length === 0 ? { side: true } : {};
-    const lines = [...head, { response: responses, model: request.model, ...side }, ...events];
+    const unfit = callsOf(events).flatMap((call, at) => (unfitArguments(call, request.tools) === undefined ? [] : [at]));
+    const odd = unfit.length === 0 ? {} : { unfit };
+    const lines = [...head, { response: responses, model: request.model, ...side, ...odd }, ...events];
     write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   };
   return (inner) => ({
@@ -59,7 +63,16 @@ function append(events: ProviderEvent[], event: ProviderEvent): void {
   events.push(event.type === "stop" ? { type: "stop", reason: event.reason } : event);
 }
 
-type RecordedResponse = { readonly events: readonly ProviderEvent[]; readonly side: boolean };
+export type RecordedResponse = {
+  readonly events: readonly ProviderEvent[];
+  readonly side: boolean;
+  /** Which of its calls did not fit their tools when it was recorded; undefined where nobody looked. */
+  readonly unfit: readonly number[] | undefined;
+};
+
+export function callsOf(events: readonly ProviderEvent[]): readonly ToolCall[] {
+  return events.flatMap((event) => (event.type === "tool_call" ? [event.call] : []));
+}
 
 type Recording = {
   /** Each ends with a stop or failure. */
@@ -74,7 +87,9 @@ export function parseRecording(source: string, file = "recording"): Recording {
   let open: ProviderEvent[] = [];
   let header = false;
   let marked = false;
+  let fits = false;
   let side = false;
+  let unfit: readonly number[] = [];
   for (const [index, raw] of source
     .replace(/^\uFEFF/, "")
     .split("\n")
@@ -89,20 +104,23 @@ export function parseRecording(source: string, file = "recording"): Recording {
         throw bad(`expected {"thndrs_recording":${VERSION}} (is this a file made by --record?)`);
       header = true;
       marked = value.sides === true;
+      fits = value.fits === true;
       continue;
     }
     if (value.response !== undefined) {
       if (open.length > 0) throw bad("the response before this one has no stop");
       side = value.side === true;
+      unfit = list(value.unfit).flatMap((at) => count(at) ?? []);
       continue;
     }
     const event = readEvent(value);
     if (event === undefined) throw bad("not an event of a recording");
     open.push(event);
     if (event.type !== "stop" && event.type !== "failure") continue;
-    responses.push({ events: open, side });
+    responses.push({ events: open, side, unfit: fits ? unfit : undefined });
     open = [];
     side = false;
+    unfit = [];
   }
   if (!header) throw new UserError(`${file}: the recording is empty`);
   if (open.length > 0) throw new UserError(`${file}: the last response has no stop`);

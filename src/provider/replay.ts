@@ -4,10 +4,11 @@
  * names the turn.
  */
 import type { Message } from "../types/message.ts";
+import { unfitArguments } from "./call-fit.ts";
 import { freeId, OWN_IDS, usedIds } from "./call-ids.ts";
 import { failure } from "./failure.ts";
 import type { Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
-import { parseRecording } from "./recording.ts";
+import { callsOf, parseRecording, type RecordedResponse } from "./recording.ts";
 
 /** `source` is the text of a recording, `file` names it in errors; throws UserError when it is none. Turns count from 1. */
 export function createReplay(source: string, file = "recording"): Provider {
@@ -26,14 +27,15 @@ export function createReplay(source: string, file = "recording"): Provider {
       while (marked && !side && responses[turn]?.side) turn += 1;
       if (marked && side && !responses[turn]?.side)
         return yield failure("replay", `the recording has no summary before turn ${turn + 1}`);
-      const response = responses[turn]?.events;
+      const recorded = responses[turn];
       const wrong =
-        response === undefined
+        recorded === undefined
           ? runOut(turn, responses.length)
           : side
             ? undefined
-            : misfit(request, response, expected, turn + 1);
-      if (response === undefined || wrong !== undefined) return yield failure("replay", wrong ?? runOut(turn, responses.length));
+            : misfit(request, recorded, expected, turn + 1);
+      if (recorded === undefined || wrong !== undefined) return yield failure("replay", wrong ?? runOut(turn, responses.length));
+      const response = recorded.events;
       turn += 1;
       const used = usedIds(request.messages);
       const ids: string[] = [];
@@ -64,7 +66,7 @@ function runOut(turn: number, length: number): string {
 /** Why the next recorded response cannot follow this conversation; undefined when it can. */
 function misfit(
   request: ProviderRequest,
-  response: readonly ProviderEvent[],
+  { events, unfit }: RecordedResponse,
   expected: readonly string[] | undefined,
   turn: number,
 ): string | undefined {
@@ -73,11 +75,17 @@ function misfit(
   if (missing.length > 0)
     return `turn ${turn} of the recording expects results for ${missing.join(", ")}, which the conversation does not have`;
   const offered = new Set(request.tools.map((tool) => tool.name));
-  const unknown = response.flatMap((event) =>
-    event.type === "tool_call" && !offered.has(event.call.name) ? [event.call.name] : [],
-  );
-  if (unknown.length === 0) return undefined;
-  return `turn ${turn} of the recording calls ${[...new Set(unknown)].join(", ")}, which this run does not offer`;
+  const calls = callsOf(events);
+  const unknown = calls.filter((call) => !offered.has(call.name)).map((call) => call.name);
+  if (unknown.length > 0)
+    return `turn ${turn} of the recording calls ${[...new Set(unknown)].join(", ")}, which this run does not offer`;
+  // What the model got wrong then is part of the run.
+  const judged = unfit === undefined ? [] : calls.filter((_, at) => !unfit.includes(at));
+  for (const call of judged) {
+    const why = unfitArguments(call, request.tools);
+    if (why !== undefined) return `turn ${turn} of the recording calls ${call.name} ${why}`;
+  }
+  return undefined;
 }
 
 /** Call ids answered after the last assistant message. */

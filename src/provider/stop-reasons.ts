@@ -1,6 +1,6 @@
 /**
  * The words servers have for why an answer ended, and what each of them means. One table for the wires that name a reason:
- * gateways mix the words of all. Refuses: reading frames.
+ * gateways mix the words of all; and whether what a stream says of its end is to be relied on. Refuses: reading frames.
  */
 import { oneLine } from "../base/text.ts";
 import type { FailureClass } from "../types/event.ts";
@@ -60,4 +60,26 @@ export function stopOf(said: string | undefined, calls: number): { readonly reas
 export function brokenEnd(host: string, said: string | undefined): ProviderFailure | undefined {
   const kind = said === undefined ? undefined : BROKEN[wordOf(said)];
   return kind && failure(kind, `${host} broke the answer off (${oneLine(said ?? "", MAX_WORD)})`);
+}
+
+/** Whether a reason to end is to be relied on: some servers send one with every piece of an answer. */
+export class EndTrust {
+  #open = false;
+  #denied = false;
+
+  /** A piece of the answer came; whether a reason had been said before it, and whether one is said now. */
+  piece(before: boolean, now: boolean): void {
+    if (before) this.#denied = true;
+    else if (!now) this.#open = true;
+  }
+
+  /** The answer went on behind a reason: on this stream none of them means anything before its end. */
+  get denied(): boolean {
+    return this.#denied;
+  }
+
+  /** There were pieces without a reason, and none behind one. */
+  get reliable(): boolean {
+    return this.#open && !this.#denied;
+  }
 }

@@ -8,13 +8,16 @@ import {
   constants,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   realpathSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { errnoOf } from "../base/file-problem.ts";
+import { readSmallFile } from "../base/small-file.ts";
 
 /** @throws Error when the part of `dir` that exists already leads out of `root`. */
 export function demandWithin(dir: string, root: string): void {
@@ -28,7 +31,7 @@ export function demandWithin(dir: string, root: string): void {
 }
 
 /**
- * Why `dir` is no directory and none can be made of it; undefined when it is one or can be. Makes nothing. One that is there and
+ * Why `dir` is no directory and none can be made of it; undefined when it is one or can be. Leaves nothing behind. One that is there and
  * cannot be written is told by the log, which a run can do without.
  */
 export function directoryProblem(dir: string): string | undefined {
@@ -42,10 +45,12 @@ export function directoryProblem(dir: string): string | undefined {
     while (!isThere(above)) above = dirname(above);
     if (statSync(above, { throwIfNoEntry: false })?.isDirectory() !== true) return `it cannot be made: ${above} is no directory`;
     accessSync(above, constants.W_OK | constants.X_OK);
+    // Root may write everywhere, until it tries: /sys and /proc take no directory.
+    if (process.getuid?.() === 0) rmdirSync(mkdtempSync(join(above, ".thndrs-")));
     return undefined;
   } catch (error) {
     if (errnoOf(error) === "EROFS") return "it cannot be made: the file system is read-only";
-    if (["EACCES", "EPERM"].includes(errnoOf(error))) return "it cannot be made: permission denied";
+    if (["EACCES", "EPERM", "ENOENT"].includes(errnoOf(error))) return "it cannot be made: permission denied";
     return `it cannot be made: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
@@ -78,12 +83,42 @@ export function ensureDirectory(dir: string): void {
 function ownsDirectory(dir: string): boolean {
   // Asked before every session: a directory of a thousand logs is not read for it.
   if (lstatSync(join(dir, ".gitignore"), { throwIfNoEntry: false }) !== undefined) return false;
-  return (basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs") || readdirSync(dir).length === 0;
+  return isNamedOurs(dir) || readdirSync(dir).length === 0;
 }
+
+function isNamedOurs(dir: string): boolean {
+  return basename(dir) === "sessions" && basename(dirname(dir)) === ".thndrs";
+}
+
+/** Rules that are about every log, as far as they are simple. */
+const ABOUT_LOGS = /^!?\/?(?:\*\*\/)?(?:\*{1,2}|\*\.jsonl|session-\*(?:\.jsonl)?)$/;
+
+/**
+ * What to tell where our own directory has an ignore file that lets git take the logs: somebody wrote it, or it came with the
+ * repository. It is not written over.
+ */
+export function ignoreProblem(dir: string): string | undefined {
+  if (!isNamedOurs(dir)) return undefined;
+  const path = join(dir, ".gitignore");
+  let text: string;
+  try {
+    // Opening anything else can take for ever.
+    if (!statSync(path).isFile()) return undefined;
+    text = readSmallFile(path);
+  } catch {
+    return undefined;
+  }
+  if (text === OUR_RULES) return undefined;
+  const last = text.split(/\r?\n/).findLast((line) => ABOUT_LOGS.test(line.trimEnd()));
+  if (last !== undefined && !last.startsWith("!")) return undefined;
+  return `${path} does not keep session logs out of git; put a line with * at its end, or remove it, and the next session makes one`;
+}
+
+const OUR_RULES = "*\n";
 
 function writeIgnoreFile(dir: string): void {
   try {
-    writeFileSync(join(dir, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
+    writeFileSync(join(dir, ".gitignore"), OUR_RULES, { flag: "wx", mode: 0o600 });
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw error;
   }

@@ -4,10 +4,9 @@
  * delivers what is on disk now), foreign records.
  */
 import { wellFormed } from "../base/json.ts";
-import type { Message, ToolMessage, Usage } from "../types/message.ts";
+import type { Message, ToolMessage } from "../types/message.ts";
 import { CompactionFold, isAgreed } from "./compactions.ts";
 import { DecisionFold, type Decisions } from "./decisions.ts";
-import { modelName } from "./model-name.ts";
 import { readRecords, type Tally } from "./read.ts";
 import { type RecordedSource, SourceFold } from "./recorded-sources.ts";
 import type { CompactionRecord, ReadRecord, StoredRecord } from "./records.ts";
@@ -21,14 +20,13 @@ import {
   summaryText,
   toMessages,
 } from "./replay-entries.ts";
-import { cleanTitle } from "./title.ts";
-import { addUsage, usageOf } from "./totals.ts";
+import { FactFold, type SessionFacts } from "./session-facts.ts";
 
 const GO_ON = "Continue.";
 /** More of a conversation than this fits no model: the oldest turns are left out, so that a log of any size can be gone on with. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
-export type Conversation = {
+export type Conversation = SessionFacts & {
   readonly messages: readonly Message[];
   /** Parallel to `messages`: the seq of the record each one began with (compaction ranges are made of these). */
   readonly seqs: readonly number[];
@@ -38,13 +36,6 @@ export type Conversation = {
   readonly decisions: Decisions;
   /** Paths of the skills that were activated since the last summary came into force. */
   readonly skills: readonly string[];
-  readonly sessionId?: string;
-  readonly title: string;
-  /** `provider/id` as last used. */
-  readonly model?: string;
-  readonly turns: number;
-  readonly totals: { readonly requests: number; readonly usage: Usage };
-  readonly changedFiles: readonly string[];
   /** Ids of the calls that got the synthetic result. */
   readonly openCalls: readonly string[];
   /** Results that belong to no call; they are left out. */
@@ -95,31 +86,21 @@ class ConversationBuilder {
   readonly #sources = new SourceFold();
   readonly #decisions = new DecisionFold();
   readonly #compactions = new CompactionFold();
+  readonly #facts = new FactFold();
   readonly #skills = new Set<string>();
-  readonly #changed = new Set<string>();
-  readonly #requests = new Set<string>();
   #held = 0;
   #waiting = 0;
   #leftOut = 0;
   #orphans = 0;
   #refusal: string | undefined;
-  #usage: Usage = {};
-  #usageRecords = 0;
-  #turns = 0;
-  #sessionId: string | undefined;
-  #metaTitle = "";
-  #renamed: string | undefined;
-  #firstPrompt = "";
-  #model: string | undefined;
 
   add(read: ReadRecord): void {
     if (!read.known) return;
     const record = read.record;
+    this.#facts.add(record);
     if (this.#held > MAX_CHARACTERS) this.#leaveOut();
     switch (record.type) {
       case "user":
-        this.#firstPrompt ||= record.text.slice(0, 16_384);
-        this.#noteTurn(record.turn_id);
         this.#addUser(record.seq, record.text, false, undefined);
         break;
       case "queued_input":
@@ -149,7 +130,6 @@ class ConversationBuilder {
         break;
       case "usage":
         this.#refusal = undefined;
-        this.#addUsage(record);
         break;
       case "failed":
         this.#refusal = record.class === "invalid_request" ? record.error : undefined;
@@ -159,7 +139,7 @@ class ConversationBuilder {
         this.#closeLast();
         break;
       default:
-        this.#addFacts(record);
+        this.#fold(record);
     }
   }
 
@@ -203,12 +183,7 @@ class ConversationBuilder {
       sources: this.#sources.finish(),
       decisions: this.#decisions.finish(),
       skills: [...this.#skills],
-      ...(this.#sessionId === undefined ? {} : { sessionId: this.#sessionId }),
-      title: this.#renamed || this.#metaTitle || cleanTitle(this.#firstPrompt),
-      ...(this.#model === undefined ? {} : { model: this.#model }),
-      turns: this.#turns,
-      totals: { requests: Math.max(this.#usageRecords, this.#requests.size), usage: this.#usage },
-      changedFiles: [...this.#changed],
+      ...this.#facts.finish(),
       openCalls,
       orphanResults,
       leftOut: this.#leftOut,
@@ -232,12 +207,6 @@ class ConversationBuilder {
     for (const entry of kept) this.#held += sizeOf(entry);
     this.#entries.splice(0, count, ...kept);
     this.#leftOut += count - kept.length;
-  }
-
-  /** Turn ids go on after the highest number used, also where a damaged line took its `user` record with it. */
-  #noteTurn(turnId: string): void {
-    const number = Number(/^turn-(\d{1,9})$/.exec(turnId)?.[1] ?? 0);
-    this.#turns = Math.max(this.#turns + 1, number);
   }
 
   #addUser(seq: number, raw: string, steering: boolean, request: number | undefined): void {
@@ -339,30 +308,13 @@ class ConversationBuilder {
     if (owner?.kind === "response") owner.finished++;
   }
 
-  #addUsage(record: StoredRecord & { readonly type: "usage" }): void {
-    this.#usageRecords++;
-    if (record.request !== undefined) this.#requests.add(`${record.turn_id}#${record.request}`);
-    this.#usage = addUsage(this.#usage, usageOf(record));
-  }
-
   #closeLast(): void {
     const last = this.#entries.at(-1);
     if (last?.kind === "response") last.closed = true;
   }
 
-  #addFacts(record: StoredRecord): void {
+  #fold(record: StoredRecord): void {
     switch (record.type) {
-      case "session_meta":
-        this.#sessionId = record.session_id;
-        this.#metaTitle ||= record.title;
-        this.#model ??= modelName(record.provider, record.model);
-        break;
-      case "prompt_metadata":
-        this.#model = modelName(record.provider, record.model);
-        break;
-      case "session_renamed":
-        this.#renamed = record.title;
-        break;
       case "context":
         this.#sources.delivered(record);
         break;
@@ -372,9 +324,6 @@ class ConversationBuilder {
       case "context_pin":
       case "context_drop":
         this.#decisions.add(record);
-        break;
-      case "file_write":
-        if (record.status === "ok") this.#changed.add(record.path);
         break;
       case "skill_activated":
         this.#skills.add(record.path);

@@ -1,12 +1,15 @@
-/** Looks at the end of a session file without reading the rest: is the last line torn, what is the highest seq. */
+/** Looks at the end of a session file without reading the rest: is the last line torn, what is the highest seq, a title given late. */
 import { fstatSync, readSync } from "node:fs";
+import { object } from "../base/json.ts";
 import { LineSplitter, parseLine } from "./lines.ts";
 
-type Tail = {
+export type Tail = {
   /** The last byte is not a newline. */
   readonly torn: boolean;
   /** Highest `seq` of the valid lines seen; -1 when there are none. */
   readonly highestSeq: number;
+  /** The last title that was given, where it stands near the end, and how many bytes follow it. */
+  readonly renamed?: { readonly title: string; readonly bytesSince: number };
 };
 
 /** A hand-made number near the end of what a number can hold must not use up the ones after it. */
@@ -25,8 +28,9 @@ export function examineTail(fd: number): Tail {
   if (size === 0) return { torn: false, highestSeq: -1 };
   const torn = readAt(fd, size - 1, 1).at(0) !== 10;
   for (let window = FIRST_WINDOW; window <= LAST_WINDOW; window *= 16) {
-    const highestSeq = highestSeqIn(readAt(fd, Math.max(0, size - window), Math.min(window, size)), window < size);
-    if (highestSeq >= 0 || window >= size) return { torn, highestSeq };
+    const bytes = readAt(fd, Math.max(0, size - window), Math.min(window, size));
+    const highestSeq = highestSeqIn(bytes, window < size);
+    if (highestSeq >= 0 || window >= size) return { torn, highestSeq, ...lastTitle(bytes) };
   }
   return { torn, highestSeq: highestSeqOf(fd) };
 }
@@ -72,6 +76,20 @@ function highestSeqIn(bytes: Buffer, cut: boolean): number {
     start = end + 1;
   }
   return highest;
+}
+
+const RENAMED = '"type":"session_renamed"';
+
+function lastTitle(bytes: Buffer): Pick<Tail, "renamed"> {
+  for (let at = bytes.lastIndexOf(RENAMED); at !== -1; at = at === 0 ? -1 : bytes.lastIndexOf(RENAMED, at - 1)) {
+    const newline = bytes.indexOf(10, at);
+    const end = newline === -1 ? bytes.length : newline;
+    for (const value of parseLine(bytes.subarray(bytes.lastIndexOf(10, at) + 1, end)).values.toReversed()) {
+      const { type, title } = object(value);
+      if (type === "session_renamed" && typeof title === "string") return { renamed: { title, bytesSince: bytes.length - end } };
+    }
+  }
+  return {};
 }
 
 /** What our own writer begins a record with, up to its seq. */

@@ -1,64 +1,84 @@
 /**
- * What a person has allowed (security.md 5): once, for this session, or for this project, remembered by argv prefix in the
- * user's config home, outside any repository. Refuses: asking; remembering more than was shown.
+ * What a person has allowed (security.md 5): once, for this session, or for this project, remembered by argv prefix and
+ * directory in the user's config home, outside any repository. Refuses: asking; remembering more than was shown.
  */
+import { normalize } from "node:path";
 import { updatePrivateFile } from "../config/private-file.ts";
 import { type FileRead, readSettingsFile } from "../config/settings-file.ts";
+import { tellingWords } from "./runners.ts";
 
-/** A tool, and for a command the words it begins with; `exact` when nothing may follow. */
-export type Allowance = { readonly tool: string; readonly prefix?: readonly string[]; readonly exact?: boolean };
+/**
+ * A tool, and for a command the words it begins with and where it runs; `exact` when nothing may follow. The directory decides
+ * which `./build.sh` or Makefile is meant, and for git which repository's settings count.
+ */
+export type Allowance = {
+  readonly tool: string;
+  readonly prefix?: readonly string[];
+  readonly exact?: boolean;
+  /** From the workspace root. */
+  readonly directory?: string;
+};
 
 type Stored = Allowance & { readonly project: string };
 
-/** Programs that run whatever their arguments say: allowed only word for word. */
-const RUNNERS = new Set(
-  (
-    "sh bash zsh fish dash ksh env sudo doas su xargs nohup nice time timeout setsid ssh docker podman kubectl python python3 node " +
-    "bun deno ruby perl php awk gawk sed find eval exec watch parallel make npx bunx uvx pipx rm dd curl wget git-shell osascript powershell pwsh cmd"
-  ).split(" "),
-);
-/** Programs whose second word is a command of its own. */
-const WITH_SUBCOMMAND = new Set(
-  "git npm pnpm yarn cargo go gh hg svn brew apt pip pip3 poetry uv dotnet mvn gradle rustup".split(" "),
-);
+type Input = Readonly<Record<string, unknown>>;
 
-const nameOf = (program: string): string => program.split("/").at(-1) ?? program;
+const ROOT = ".";
 
-function argvOf(input: Readonly<Record<string, unknown>>): readonly string[] | undefined {
-  const { argv } = input;
+function argvOf({ argv }: Input): readonly string[] | undefined {
   return Array.isArray(argv) && argv.length > 0 ? argv.map(String) : undefined;
 }
 
+function directoryOf({ cwd }: Input): string {
+  // As the tool does before it follows links: `a/../b` is `b`.
+  return cwd === undefined ? ROOT : normalize(String(cwd)).replace(/(.)\/$/, "$1");
+}
+
+/** What a command's call may hold beside the command itself without becoming another one. */
+const BESIDE: ReadonlySet<string> = new Set(["argv", "cwd", "background", "timeout_ms"]);
+
+/** Arguments beside a command (an outside tool's); nothing for most calls. */
+export function beside(input: Input): Input {
+  return Object.fromEntries(Object.entries(input).filter(([key]) => !BESIDE.has(key)));
+}
+
 /** What "always" would mean for this call. */
-export function allowanceFor(tool: string, input: Readonly<Record<string, unknown>>): Allowance {
+export function allowanceFor(tool: string, input: Input): Allowance {
   const argv = argvOf(input);
   if (!argv) return { tool };
-  const [program = "", second = ""] = argv;
-  const name = nameOf(program);
-  if (RUNNERS.has(name) || /^(?:python|perl|ruby|node|lua|tclsh)[\d.]+$/.test(name)) return { tool, prefix: argv, exact: true };
-  if (!WITH_SUBCOMMAND.has(name)) return { tool, prefix: [program] };
-  // `npm run`, `cargo run`, `go run` and the like run what the project says: word for word.
-  if (second === "" || second.startsWith("-") || /^(?:run|exec|x|dlx|run-script|test)$/.test(second))
-    return { tool, prefix: argv, exact: true };
-  return { tool, prefix: [program, second] };
+  const prefix = tellingWords(argv);
+  const directory = directoryOf(input);
+  return prefix ? { tool, prefix, directory } : { tool, prefix: argv, exact: true, directory };
 }
 
 /** Whether an allowance covers a call. */
-export function covers(allowance: Allowance, tool: string, input: Readonly<Record<string, unknown>>): boolean {
+export function covers(allowance: Allowance, tool: string, input: Input): boolean {
   if (allowance.tool !== tool) return false;
-  const { prefix } = allowance;
+  const { prefix, exact, directory } = allowance;
   const argv = argvOf(input);
   if (prefix === undefined) return argv === undefined;
-  if (!argv || argv.length < prefix.length || (allowance.exact === true && argv.length !== prefix.length)) return false;
-  // The directory is part of what was shown only for plain calls.
+  if (!argv || directory !== directoryOf(input) || Object.keys(beside(input)).length > 0) return false;
+  if (argv.length < prefix.length || (exact === true && argv.length !== prefix.length)) return false;
   return prefix.every((word, index) => argv[index] === word);
 }
 
 /** How an allowance is shown: what is remembered, no more and no less. */
-export function describeAllowance(allowance: Allowance): string {
-  if (allowance.prefix === undefined) return allowance.tool;
-  const words = allowance.prefix.map((word) => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
-  return `${words}${allowance.exact === true ? "" : " …"}`;
+export function describeAllowance({ tool, prefix, exact, directory = ROOT }: Allowance): string {
+  if (prefix === undefined) return tool;
+  const shown = (word: string): string => (/^[\w./:=@%+,-]+$/.test(word) ? word : JSON.stringify(word));
+  const what = exact === true ? "exactly this command" : `${prefix.map(shown).join(" ")} …`;
+  return `${what}, ${directory === ROOT ? "only here" : `only in ${shown(directory)}`}`;
+}
+
+/**
+ * Entries were once stored without the directory: those that were shown as the same in every one count at the root; an exact
+ * command, or a program of some directory, may have been another one there.
+ */
+function withDirectory(entry: Allowance): readonly Allowance[] {
+  const { prefix, exact, directory } = entry;
+  if (prefix === undefined || directory !== undefined) return [entry];
+  const isSame = exact !== true && tellingWords(prefix) !== undefined && /^(?:\/|[^/]*$)/.test(prefix[0] ?? "");
+  return isSame ? [{ ...entry, directory: ROOT }] : [];
 }
 
 function storedOf(read: FileRead): Stored[] {
@@ -74,14 +94,15 @@ function storedOf(read: FileRead): Stored[] {
 
 function isStored(value: unknown): value is Stored {
   if (typeof value !== "object" || value === null) return false;
-  const { project, tool, prefix, exact } = value as Partial<Stored>;
+  const { project, tool, prefix, exact, directory } = value as Partial<Stored>;
   if (typeof project !== "string" || typeof tool !== "string") return false;
+  if (directory !== undefined && typeof directory !== "string") return false;
   if (exact !== undefined && typeof exact !== "boolean") return false;
   return prefix === undefined || (Array.isArray(prefix) && prefix.length > 0 && prefix.every((word) => typeof word === "string"));
 }
 
 export interface Approvals {
-  allows(tool: string, input: Readonly<Record<string, unknown>>): boolean;
+  allows(tool: string, input: Input): boolean;
   forSession(allowance: Allowance): void;
   /** @throws UserError when it cannot be written; it then counts for the session. */
   forProject(allowance: Allowance): Promise<void>;
@@ -89,8 +110,8 @@ export interface Approvals {
 
 /** @param file in the config home; undefined when there is none: then nothing outlasts the session */
 export function openApprovals(file: string | undefined, project: string): Approvals {
-  const known: Allowance[] =
-    file === undefined ? [] : storedOf(readSettingsFile(file)).filter((entry) => entry.project === project);
+  const stored = file === undefined ? [] : storedOf(readSettingsFile(file));
+  const known: Allowance[] = stored.filter((entry) => entry.project === project).flatMap(withDirectory);
   return {
     allows: (tool, input) => known.some((allowance) => covers(allowance, tool, input)),
     forSession: (allowance) => void known.push(allowance),

@@ -3,7 +3,7 @@
  * which calls need it (app/permit.ts).
  */
 import type { AskApproval } from "../app/permit.ts";
-import { type Allowance, type Approvals, allowanceFor, describeAllowance } from "./approvals.ts";
+import { type Allowance, type Approvals, allowanceFor, beside, describeAllowance } from "./approvals.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import type { Question } from "./picker.ts";
 import { visible } from "./sanitize.ts";
@@ -43,7 +43,8 @@ function describeCall(name: string, input: Readonly<Record<string, unknown>>): s
     return /^[\w./:=@%+,-]+$/.test(text) ? text : JSON.stringify(text);
   });
   const where = typeof cwd === "string" ? `  (in ${visible(cwd)})` : "";
-  return `${name}: ${limited(words.join(" "), 4000)}${where}${background === true ? "  (in the background)" : ""}`;
+  const more = Object.keys(beside(input)).length === 0 ? "" : `  (with ${limited(visible(JSON.stringify(beside(input))), 2000)})`;
+  return `${name}: ${limited(words.join(" "), 4000)}${where}${background === true ? "  (in the background)" : ""}${more}`;
 }
 
 function questionFor(
@@ -53,8 +54,7 @@ function questionFor(
   signal: AbortSignal,
 ): Question<Answer> {
   // In the message, which is said in full on any terminal: beside a choice there is no room for it on a narrow one.
-  const what = allowance.exact === true ? "exactly this command" : limited(visible(describeAllowance(allowance)), 500);
-  const remembered = `for this session or project: ${what}`;
+  const remembered = `for this session or project: ${limited(visible(describeAllowance(allowance)), 500)}`;
   return {
     message: `Allow ${describeCall(name, input)}\n${remembered}`,
     choices: [

@@ -25,13 +25,14 @@ export type Option = { readonly value: number; readonly label: string; readonly 
  * Where the terminal has no room for them as they wrap, each is one row: of what is too high only the last rows would be seen, without
  * the choice that Enter takes.
  */
-export function optionsOf<T>(choices: readonly Choice<T>[], size: Pick<PromptCanvas, "columns" | "rows">): Option[] {
+export function optionsOf<T>(choices: readonly Choice<T>[], size: Pick<PromptCanvas, "columns" | "height">): Option[] {
   const whole = choices.map((choice) => ({ label: visible(choice.label), hint: visible(choice.hint ?? "") }));
   const width = (): number => Math.max(MIN_NAME, size.columns - BAR_COLUMNS - MARK_COLUMNS);
-  let known = { columns: 0, rows: 0, isTight: false };
+  let known = { columns: 0, height: 0, isTight: false };
   const isTight = (): boolean => {
-    const { columns, rows } = size;
-    if (known.columns !== columns || known.rows !== rows) known = { columns, rows, isTight: wrapsBeyond(whole, columns, rows) };
+    const { columns, height } = size;
+    if (known.columns !== columns || known.height !== height)
+      known = { columns, height, isTight: wrapsBeyond(whole, columns, height) };
     return known.isTight;
   };
   return whole.map((own, value) => ({

@@ -26,7 +26,7 @@ export function completionTarget(text: string, cursor: number): CompletionTarget
   }
   const command = /^[/:]([a-z-]*)$/.exec(head);
   if (command) return { kind: "command", from: 1, to: cursor, word: command[1] ?? "", before: [] };
-  const argument = /^[/:]([a-z-]+)\s+((?:\S+\s+)*)(\S*)$/.exec(head);
+  const argument = /^[/:]([a-z-]+)[ \t]+((?:\S+[ \t]+)*)(\S*)$/.exec(head);
   if (!argument) return undefined;
   const word = argument[3] ?? "";
   const before = [argument[1] ?? "", ...(argument[2] ?? "").split(/\s+/).filter((part) => part !== "")];
@@ -39,6 +39,8 @@ export function matching(candidates: readonly string[], word: string, limit: num
   const starts: string[] = [];
   const contains: string[] = [];
   for (const candidate of candidates) {
+    // A directory whose name is there: what is asked for is what it holds.
+    if (candidate === word && candidate.endsWith("/")) continue;
     const low = candidate.toLowerCase();
     if (low.startsWith(wanted)) starts.push(candidate);
     else if (wanted !== "" && low.includes(wanted)) contains.push(candidate);

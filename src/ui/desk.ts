@@ -19,7 +19,8 @@ import type { Transcript } from "./transcript.ts";
 export type Change = { readonly resume?: string; readonly cwd?: string };
 
 export type DeskOptions = {
-  readonly open: (change: Change) => Promise<OpenedRuntime>;
+  /** Whatever it opens starts nothing before `after` resolves. */
+  readonly open: (change: Change, after?: Promise<void>) => Promise<OpenedRuntime>;
   readonly transcript: Transcript;
   readonly style: Style;
   readonly onChange: () => void;
@@ -33,6 +34,8 @@ export class Desk {
   #opened: OpenedRuntime | undefined;
   #unsubscribe: () => void = () => undefined;
   #introduced = false;
+  /** The program ends: what is still being opened is closed again. */
+  #left = false;
   /** Turns that have ended in the conversation since it was put here. */
   turns = 0;
   /** Share of the input that is left; undefined before the first request. */
@@ -66,20 +69,16 @@ export class Desk {
     this.#attach(await this.#options.open(change));
   }
 
-  /** Closes the conversation and opens another; when that fails this one is opened again. */
+  /** Opens another conversation, then closes this one: when the other cannot be opened, this one is as it was. */
   async replace(change: Change): Promise<void> {
-    const { runtime } = this.opened;
+    const before = Promise.withResolvers<void>();
+    const next = await this.#options.open(change, before.promise);
     this.#unsubscribe();
     await this.#closeOpened();
-    const back = this.turns > 0 && runtime.sessionPath !== undefined ? { resume: runtime.sessionId } : {};
-    try {
-      this.#attach(await this.#options.open(change));
-    } catch (error) {
-      this.#attach(await this.#options.open(back));
-      this.#introduced = true;
-      throw error;
-    }
-    await this.introduce(change.resume !== undefined);
+    before.resolve();
+    this.#attach(next);
+    if (this.#left) await this.#closeOpened();
+    else await this.introduce(change.resume !== undefined);
   }
 
   /** The startup display (C14), once the instructions are there; then the tail of a resumed session. */
@@ -98,6 +97,7 @@ export class Desk {
   async close(): Promise<void> {
     const { transcript, style } = this.#options;
     const { sessionPath, sessionId } = this.opened.runtime;
+    this.#left = true;
     this.#unsubscribe();
     try {
       await this.opened.runtime.close();

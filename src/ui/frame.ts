@@ -2,6 +2,7 @@
  * The live region as rows of text and a cursor, and the control sequences that lead from one frame to the next. Pure.
  * Only relative moves, so that the terminal's own scrollback stays what it is. Refuses: time, streams.
  */
+import { createSegmenter } from "./graphemes.ts";
 
 export type Frame = {
   /** Rows, none wider than the terminal less one column. */
@@ -24,11 +25,11 @@ const down = (count: number): string => (count > 0 ? `\x1b[${count}B` : "");
 const right = (count: number): string => (count > 0 ? `\x1b[${count}C` : "");
 
 /**
- * From the cursor of `frame` to the start of its first row, everything from there on erased.
- * @param isOnTop nothing stands above it: tmux would keep in its scrollback what is erased from the screen's first cell on
+ * From the cursor of `frame` to the start of its first row, everything from there on erased: the first row by itself, since tmux
+ * keeps in its scrollback what is erased from the screen's first cell on, and a change of width may have brought the frame there.
  */
-export function eraseFrame(frame: Frame | undefined, isOnTop = false): string {
-  return frame ? `${up(frame.row)}\r${isOnTop ? "\x1b[K\x1b[C\x1b[J\r" : "\x1b[J"}` : "";
+export function eraseFrame(frame: Frame | undefined): string {
+  return frame ? `${up(frame.row)}\r\x1b[K\x1b[C\x1b[J\r` : "";
 }
 
 /** Draws a frame where nothing is, from the start of a row. */
@@ -100,13 +101,38 @@ function same(a: Frame, b: Frame): boolean {
  * by the rows that longer lines now take; others cut lines off.
  */
 export function resizedFrame(frame: Frame, columns: number, reflows: boolean): Frame {
-  const own = Math.min(frame.column, columns - 1);
-  if (!reflows) return { ...frame, column: own };
+  if (!reflows) return { ...frame, column: Math.min(frame.column, columns - 1) };
+  const above = frame.lines.slice(0, frame.row).reduce((sum, line) => sum + rewrapped(line, columns).length, 0);
+  const rows = rewrapped(frame.lines[frame.row] ?? "", columns);
+  const last = rows.length - 1;
   let row = 0;
-  for (const line of frame.lines.slice(0, frame.row)) row += Math.max(1, Math.ceil(Bun.stringWidth(line) / columns));
-  row += Math.floor(frame.column / columns);
-  const column = frame.column % columns;
+  let column = frame.column;
+  while (row < last && column >= (rows[row] ?? 0)) {
+    column -= rows[row] ?? 0;
+    row += 1;
+  }
   // Behind the last cell of a full row there is no next one: the cursor waits at its end.
-  const waits = column === 0 && frame.column > 0 && Bun.stringWidth(frame.lines[frame.row] ?? "") <= frame.column;
-  return waits ? { lines: frame.lines, row: row - 1, column: columns - 1 } : { lines: frame.lines, row, column };
+  return { lines: frame.lines, row: above + row, column: Math.min(column, columns - 1) };
+}
+
+const PLAIN = /^[\x20-\x7e]*$/;
+const segmenter = createSegmenter();
+
+/** Cells of each row that a line takes at this width: a wide character at the edge goes to the next row as a whole. */
+function rewrapped(line: string, columns: number): number[] {
+  const text = Bun.stripANSI(line);
+  const cells = Bun.stringWidth(text);
+  if (cells <= columns) return [cells];
+  if (PLAIN.test(text)) {
+    const full = Array.from({ length: Math.ceil(cells / columns) - 1 }, () => columns);
+    return [...full, cells - full.length * columns];
+  }
+  const rows = [0];
+  for (const { segment } of segmenter.segment(text)) {
+    const own = Bun.stringWidth(segment);
+    const used = rows.at(-1) ?? 0;
+    if (used > 0 && used + own > columns) rows.push(own);
+    else rows[rows.length - 1] = used + own;
+  }
+  return rows;
 }

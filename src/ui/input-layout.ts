@@ -16,11 +16,13 @@ export interface InputLayout {
   vertical(text: string, width: number, cursor: number, delta: -1 | 1, column?: number): number | undefined;
 }
 
+type CellsOf = (cluster: string) => number;
+
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** Rows of one line; places count from its start. */
-function lineRows(segmenter: Segmenter, line: string, width: number): readonly Row[] {
-  return PLAIN.test(line) ? plainRows(line, width) : wideRows(segmenter, line, width);
+function lineRows(segmenter: Segmenter, cellsOf: CellsOf, line: string, width: number): readonly Row[] {
+  return PLAIN.test(line) ? plainRows(line, width) : wideRows(segmenter, cellsOf, line, width);
 }
 
 function plainRows(line: string, width: number): Row[] {
@@ -32,14 +34,14 @@ function plainRows(line: string, width: number): Row[] {
   return rows.length > 0 ? rows : [{ start: 0, end: 0, shown: "" }];
 }
 
-function wideRows(segmenter: Segmenter, line: string, width: number): Row[] {
+function wideRows(segmenter: Segmenter, cellsOf: CellsOf, line: string, width: number): Row[] {
   const rows: Row[] = [];
   let from = 0;
   let shown: string[] = [];
   let used = 0;
   for (const { segment, index } of segmenter.segment(line)) {
     const piece = shownCluster(segment);
-    const cells = Bun.stringWidth(piece);
+    const cells = cellsOf(piece);
     if (used + cells > width && used > 0) {
       rows.push({ start: from, end: index, shown: shown.join("") });
       from = index;
@@ -53,16 +55,26 @@ function wideRows(segmenter: Segmenter, line: string, width: number): Row[] {
   return rows;
 }
 
-function cellsBetween(segmenter: Segmenter, text: string, from: number, to: number): number {
+function cellsBetween(segmenter: Segmenter, cellsOf: CellsOf, text: string, from: number, to: number): number {
   const part = text.slice(from, to);
   if (PLAIN.test(part)) return part.length;
   let cells = 0;
-  for (const { segment } of segmenter.segment(part)) cells += Bun.stringWidth(shownCluster(segment));
+  for (const { segment } of segmenter.segment(part)) cells += cellsOf(shownCluster(segment));
   return cells;
 }
 
-/** A layout with room for one text. */
-export function createInputLayout(segmenter: Segmenter): InputLayout {
+const SPACING_MARKS = /\p{Mc}/gu;
+
+function cellsWithMarks(cluster: string): number {
+  return Bun.stringWidth(cluster) + (cluster.match(SPACING_MARKS)?.length ?? 0);
+}
+
+/**
+ * A layout with room for one text.
+ * @param spacesMarks marks that stand beside their letter have a cell of their own
+ */
+export function createInputLayout(segmenter: Segmenter, spacesMarks = false): InputLayout {
+  const cellsOf: CellsOf = spacesMarks ? cellsWithMarks : Bun.stringWidth;
   let last: { readonly text: string; readonly width: number; readonly rows: readonly Row[] } | undefined;
   /** Lines of the last text: a key changes one of them. */
   let known = new Map<string, readonly Row[]>();
@@ -73,7 +85,7 @@ export function createInputLayout(segmenter: Segmenter): InputLayout {
     const rows: Row[] = [];
     let start = 0;
     for (const line of text.split("\n")) {
-      const own = known.get(line) ?? before.get(line) ?? lineRows(segmenter, line, width);
+      const own = known.get(line) ?? before.get(line) ?? lineRows(segmenter, cellsOf, line, width);
       known.set(line, own);
       for (const row of own) rows.push({ start: start + row.start, end: start + row.end, shown: row.shown });
       start += line.length + 1;
@@ -94,7 +106,7 @@ export function createInputLayout(segmenter: Segmenter): InputLayout {
   const place = (text: string, width: number, cursor: number): Place => {
     const rows = rowsOf(text, width);
     const row = rowAt(rows, cursor);
-    return { row, column: cellsBetween(segmenter, text, rows[row]?.start ?? 0, cursor) };
+    return { row, column: cellsBetween(segmenter, cellsOf, text, rows[row]?.start ?? 0, cursor) };
   };
   return {
     rows: rowsOf,
@@ -107,7 +119,7 @@ export function createInputLayout(segmenter: Segmenter): InputLayout {
       const wanted = column ?? here.column;
       let cells = 0;
       for (const { segment, index } of segmenter.segment(text.slice(target.start, target.end))) {
-        const next = cells + Bun.stringWidth(shownCluster(segment));
+        const next = cells + cellsOf(shownCluster(segment));
         if (next > wanted) return target.start + index;
         cells = next;
       }

@@ -59,7 +59,7 @@ const EDITS: Readonly<Record<string, EditCommand>> = {
   delete: "delete-right",
   "ctrl+k": "kill-to-end",
   "ctrl+u": "kill-to-start",
-  "ctrl+w": "kill-word-left",
+  "ctrl+w": "kill-blank-left",
   "alt+backspace": "kill-word-left",
   "ctrl+backspace": "kill-word-left",
   "alt+d": "kill-word-right",

@@ -29,6 +29,7 @@ export type EditCommand =
   | "delete-right"
   | "kill-to-end"
   | "kill-to-start"
+  | "kill-blank-left"
   | "kill-word-left"
   | "kill-word-right"
   | "yank"
@@ -44,6 +45,7 @@ const CUTS: ReadonlyMap<EditCommand, "before" | "behind"> = new Map([
   ["kill-to-end", "behind"],
   ["kill-word-right", "behind"],
   ["kill-to-start", "before"],
+  ["kill-blank-left", "before"],
   ["kill-word-left", "before"],
 ] as const);
 
@@ -111,7 +113,8 @@ function blankLeft(segmenter: Segmenter, text: string, cursor: number): number {
 }
 
 function lineStart(text: string, cursor: number): number {
-  return text.lastIndexOf("\n", cursor - 1) + 1;
+  // From -1 on `lastIndexOf` would look at the first character, which stands behind the cursor.
+  return cursor === 0 ? 0 : text.lastIndexOf("\n", cursor - 1) + 1;
 }
 
 function lineEnd(text: string, cursor: number): number {
@@ -181,6 +184,8 @@ function done(segmenter: Segmenter, state: EditorState, command: EditCommand): E
       return rejoined(segmenter, cut(state, start === cursor ? Math.max(0, start - 1) : start, cursor, true));
     }
     case "kill-word-left":
+      return rejoined(segmenter, cut(state, wordLeft(segmenter, text, cursor), cursor, true));
+    case "kill-blank-left":
       return rejoined(segmenter, cut(state, blankLeft(segmenter, text, cursor), cursor, true));
     case "kill-word-right":
       return rejoined(segmenter, cut(state, cursor, wordRight(segmenter, text, cursor), true));

@@ -37,6 +37,8 @@ export type LiveOptions = {
   readonly layout: InputLayout;
   /** The terminal breaks long lines anew when its width changes (most do; xterm and the console cut them off). */
   readonly reflows: boolean;
+  /** How long after a change of size nothing is drawn: what is drawn for another size than the terminal has leaves rows behind. */
+  readonly calmMs?: number;
   readonly clock?: Clock;
 };
 
@@ -58,14 +60,16 @@ class Live implements LiveTerminal {
   #settled: string[] = [];
   #held = false;
   #guest: Guest | undefined;
-  /** The screen was cleared, and nothing has settled since. */
-  #isOnTop = false;
   #over = false;
   #planned: (() => void) | undefined;
   #writing = false;
   #stale = false;
   #drawing = false;
   #isCursorHidden = false;
+  /** Of another size since it was last drawn: also where it has the old one again, rows may have been cut off meanwhile. */
+  #resized = false;
+  /** Until then its size may be another one already than we were told. */
+  #calmFrom = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   readonly #stopResize: () => void;
 
@@ -74,7 +78,12 @@ class Live implements LiveTerminal {
     this.#clock = options.clock ?? monotonicClock;
     this.#columns = options.stream.columns;
     this.#rows = options.stream.rows;
-    this.#stopResize = options.stream.onResize(() => this.refresh());
+    this.#stopResize = options.stream.onResize(() => {
+      this.#resized = true;
+      this.#calmFrom = this.#clock.now() + (options.calmMs ?? 0);
+      this.#cancelPlan();
+      this.refresh();
+    });
   }
 
   get columns(): number {
@@ -95,7 +104,7 @@ class Live implements LiveTerminal {
     if (this.#drawing) return;
     if (this.#writing) this.#stale = true;
     if (this.#planned || this.#held || this.#over || this.#writing) return;
-    const due = Math.max(0, this.#last + FRAME_MS - this.#clock.now());
+    const due = Math.max(0, Math.max(this.#last + FRAME_MS, this.#calmFrom) - this.#clock.now());
     this.#planned = this.#clock.after(due, () => {
       this.#planned = undefined;
       void this.#draw();
@@ -106,7 +115,6 @@ class Live implements LiveTerminal {
     this.#held = true;
     this.#cancelPlan();
     this.#write(this.#takeSettled());
-    this.#frame = undefined;
     await this.#options.stream.flush();
   }
 
@@ -135,8 +143,6 @@ class Live implements LiveTerminal {
   clear(): void {
     // What has settled but was not drawn yet goes to the scrollback like everything before it.
     const text = this.#takeSettled();
-    this.#frame = undefined;
-    this.#isOnTop = true;
     // Pushed out at the top, not erased: many terminals keep nothing of what is erased. So many line feeds push out what is filled.
     this.#write(`${text}${"\n".repeat(Math.max(0, this.rows - 1))}\x1b[H\x1b[J`);
     this.refresh();
@@ -148,7 +154,6 @@ class Live implements LiveTerminal {
     this.#cancelPlan();
     this.#stopResize();
     this.#write(this.#held ? "" : this.#takeSettled());
-    this.#frame = undefined;
     // A terminal that takes nothing more is not waited for.
     this.#options.stream.hurry(LAST_STALL_MS);
     await this.#options.stream.flush();
@@ -166,10 +171,9 @@ class Live implements LiveTerminal {
   #takeSettled(): string {
     const texts = this.#settled;
     this.#settled = [];
-    const erased = eraseFrame(this.#frame, this.#isOnTop);
-    if (texts.length === 0) return erased;
-    this.#isOnTop = false;
-    return `${erased}${texts.join("\n")}\n`;
+    const erased = this.#resize() + eraseFrame(this.#frame);
+    this.#frame = undefined;
+    return texts.length === 0 ? erased : `${erased}${texts.join("\n")}\n`;
   }
 
   async #draw(): Promise<void> {
@@ -179,11 +183,7 @@ class Live implements LiveTerminal {
     const current = view();
     const next = this.#guest?.(columns, rows) ?? composeFrame(current, columns, rows, layout);
     this.#drawing = false;
-    let text = this.#resize(columns, rows);
-    if (this.#settled.length > 0) {
-      text += this.#takeSettled();
-      this.#frame = undefined;
-    }
+    let text = this.#settled.length > 0 ? this.#takeSettled() : this.#resize();
     if (this.#guest && !this.#isCursorHidden) text += HIDE_CURSOR;
     this.#isCursorHidden = this.#guest !== undefined;
     text += drawFrame(this.#frame, next);
@@ -201,18 +201,18 @@ class Live implements LiveTerminal {
   }
 
   /** Takes away what was drawn for another size. A lower terminal has pushed rows out or cut them off: which, it does not say. */
-  #resize(columns: number, rows: number): string {
+  #resize(): string {
+    const { columns, rows } = this;
     const frame = this.#frame;
     const changed = columns !== this.#columns;
-    if (!changed && rows >= this.#rows) {
-      this.#rows = rows;
-      return "";
-    }
+    const isSame = !changed && !this.#resized && rows >= this.#rows;
     this.#columns = columns;
     this.#rows = rows;
+    this.#resized = false;
+    if (isSame) return "";
     this.#frame = undefined;
     if (!frame) return "";
-    return eraseFrame(changed ? resizedFrame(frame, columns, this.#options.reflows) : frame, this.#isOnTop);
+    return eraseFrame(changed ? resizedFrame(frame, columns, this.#options.reflows) : frame);
   }
 
   #write(text: string): void {

@@ -30,10 +30,13 @@ function shellEnd(effect: ShellExec): string {
   return effect.exitCode === 0 ? "ok" : `exit ${effect.exitCode}`;
 }
 
-/** A process that outlived its call: by itself, or because the run is over. */
-function backgroundEnd(effect: ShellExec): string {
-  const end = effect.processStatus === "cancelled" ? "ended with the run" : shellEnd(effect);
-  return `${effect.processId ?? "a background process"} (${effect.command.join(" ")}): ${end}, ${seconds(effect.elapsedMs)}`;
+/** A process that outlived its call (by itself, or because the run is over), or what an outside agent ran here without one. */
+function endWithoutCall(effect: ShellExec): string {
+  const { processKind, processId, processStatus, command, elapsedMs } = effect;
+  const isBackground = processKind === "background";
+  const what = isBackground ? (processId ?? "a background process") : "a command of the agent";
+  const end = isBackground && processStatus === "cancelled" ? "ended with the run" : shellEnd(effect);
+  return `${what} (${command.join(" ")}): ${end}, ${seconds(elapsedMs)}`;
 }
 
 function seconds(ms: number): string {
@@ -60,7 +63,7 @@ export function createNotices(stream: OutputStream, verbosity: Verbosity): Notic
         case "effect":
           if (event.effect.kind !== "shell_exec") break;
           if (started.has(event.callId)) exits.set(event.callId, shellEnd(event.effect));
-          else notices.note(backgroundEnd(event.effect));
+          else notices.note(endWithoutCall(event.effect));
           break;
         case "tool_finished": {
           const summary = started.get(event.callId) ?? event.name;

@@ -9,12 +9,14 @@ import type { RunEvent, TurnOutcome } from "../types/event.ts";
 import { eventLine, jsonLine, OUTPUT_VERSION, type RunResult, usageJson } from "./events-json.ts";
 import type { Notices } from "./notices.ts";
 import type { Output, OutputStream } from "./output.ts";
-import { sanitize } from "./sanitize.ts";
+import { createStreamSanitizer } from "./sanitize-stream.ts";
 
 export type PrintFormat = "text" | "json" | "stream-json";
 
 export type PrintOptions = {
   readonly runtime: Runtime;
+  /** The directory of the run, which may lie below the workspace's root. */
+  readonly cwd: string;
   readonly prompt: string;
   readonly format: PrintFormat;
   readonly output: Output;
@@ -53,16 +55,20 @@ export function exitCodeOf(outcome: TurnOutcome, cancelReason: string): ExitCode
 /** Streams text to a terminal as it comes; keeps paragraphs of different responses apart. */
 function textStreamer(stream: OutputStream): { event: (event: RunEvent) => void; end: () => void } {
   let column = 0;
+  const sanitizer = createStreamSanitizer();
   const write = (text: string): void => {
     if (text === "") return;
     stream.write(text);
     column = text.endsWith("\n") ? 0 : 1;
   };
-  const end = (): void => write(column > 0 ? "\n" : "");
+  const end = (): void => {
+    write(sanitizer.end());
+    write(column > 0 ? "\n" : "");
+  };
   return {
     end,
     event(event) {
-      if (event.type === "text_delta") write(sanitize(event.text));
+      if (event.type === "text_delta") write(sanitizer.push(event.text));
       else if (event.type === "assistant_finished" || event.type === "retrying") end();
     },
   };
@@ -139,7 +145,7 @@ export async function runPrint(options: PrintOptions): Promise<ExitCode> {
         type: "started",
         session_id: runtime.sessionPath === undefined ? null : runtime.sessionId,
         model: runtime.model,
-        cwd: runtime.workspace,
+        cwd: options.cwd,
       }),
     );
   }

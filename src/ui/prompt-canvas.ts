@@ -4,20 +4,29 @@
  */
 import { Writable } from "node:stream";
 
+/** A list with all that may be shown of it at once. */
+const MIN_ROWS = 24;
+
 const PIECE = /\x1b\[(\??[\d;]*)([A-Za-ln-z])|\n|(?:\x1b\[[\d;]*m|[^\x1b\n])+/g;
 
 export class PromptCanvas extends Writable {
   columns: number;
-  rows: number;
+  /** Rows of the terminal. */
+  height: number;
   #lines: string[] = [""];
   #row = 0;
   /** The cursor stands at the start of its row; clack then erases or writes the row anew. */
   #atStart = true;
 
-  constructor(columns: number, rows: number) {
+  constructor(columns: number, height: number) {
     super({ decodeStrings: false });
     this.columns = columns;
-    this.rows = rows;
+    this.height = height;
+  }
+
+  /** As clack is told: on a low terminal it would show less than fits. */
+  get rows(): number {
+    return Math.max(MIN_ROWS, this.height);
   }
 
   /** Its rows, without an empty last one. */
@@ -26,10 +35,10 @@ export class PromptCanvas extends Writable {
   }
 
   /** Whoever draws on it draws anew at once. False when it has this size already. */
-  resize(columns: number, rows: number): boolean {
-    if (columns === this.columns && rows === this.rows) return false;
+  resize(columns: number, height: number): boolean {
+    if (columns === this.columns && height === this.height) return false;
     this.columns = columns;
-    this.rows = rows;
+    this.height = height;
     return this.emit("resize");
   }
 

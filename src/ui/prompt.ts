@@ -8,6 +8,7 @@ import type { Asking, Clack } from "./askings.ts";
 import type { Frame } from "./frame.ts";
 import type { KeyEvent } from "./keys.ts";
 import { PromptCanvas } from "./prompt-canvas.ts";
+import { rowsThatFit } from "./prompt-rows.ts";
 import { visible } from "./sanitize.ts";
 import { wrap } from "./style.ts";
 
@@ -117,7 +118,7 @@ export class Prompt<T> {
     const resized = this.#canvas.resize(Math.max(1, columns - 1), Math.max(1, rows - 1));
     this.#stale = false;
     if (resized) this.#canvas.emit("resize");
-    const lines = this.lines;
+    const lines = rowsThatFit(this.lines, rows - 1, columns - 1);
     return { lines, row: lines.length - 1, column: 0 };
   }
 
@@ -144,10 +145,10 @@ export class Prompt<T> {
   /** As much of it as leaves room for the choices. */
   #message(): string {
     const { message } = this.#asking;
-    const { columns, rows } = this.#canvas;
+    const { columns, height } = this.#canvas;
     const lines = message.split("\n").map(visible);
     const wrapped = lines.flatMap((line) => wrap(line, columns - BAR));
-    const room = Math.max(1, rows - this.#asking.rows - FRAME_ROWS);
+    const room = Math.max(height > 1 ? 1 : 0, height - this.#asking.rows - FRAME_ROWS);
     if (wrapped.length <= room) return lines.join("\n");
     // A question must not hide what it asks for.
     if (!this.#said) this.#sayAll(lines);

@@ -19,7 +19,7 @@ import { createPlainTerminal } from "./plain-terminal.ts";
 import { GIVING_UP } from "./prompt.ts";
 import { PromptCanvas } from "./prompt-canvas.ts";
 import { createStyle } from "./style.ts";
-import { isPlainTerminal, reflowsLines } from "./terminal-kind.ts";
+import { calmMs, isPlainTerminal, reflowsLines } from "./terminal-kind.ts";
 import { Typing } from "./typing.ts";
 
 export type HostOptions = {
@@ -53,7 +53,7 @@ export class QuestionHost {
     const layout = createInputLayout(createSegmenter());
     this.#live = this.#plain
       ? createPlainTerminal(stream, view)
-      : createLiveTerminal({ stream, view, layout, reflows: reflowsLines(env) });
+      : createLiveTerminal({ stream, view, layout, reflows: reflowsLines(env), calmMs: calmMs(env) });
     this.#keyboard = createKeyboard({
       stream,
       plain: this.#plain,

@@ -10,8 +10,8 @@ export type ReplOptions = {
   readonly env: Readonly<Record<string, string>>;
   /** Aborted by a signal or a bug; its reason says which. */
   readonly signal: AbortSignal;
-  /** Opens a conversation; `{}` is a new one. */
-  readonly open: (change: Change, ask: AskApproval) => Promise<OpenedRuntime>;
+  /** Opens a conversation, which starts nothing before `after` resolves; `{}` is a new one. */
+  readonly open: (change: Change, ask: AskApproval, after?: Promise<void>) => Promise<OpenedRuntime>;
   /** Asks the configured endpoints what they serve. */
   readonly listModels: (signal: AbortSignal) => Promise<readonly string[]>;
   /** Models that can be named without asking anybody. */
@@ -21,5 +21,6 @@ export type ReplOptions = {
   readonly first: Change;
   readonly plain: boolean;
   readonly reflows: boolean;
+  readonly calmMs: number;
   readonly exitCodeOf: (reason: string) => ExitCode | undefined;
 };

@@ -3,6 +3,7 @@ import type { OpenedRuntime } from "../app/open.ts";
 import type { Input } from "./input.ts";
 import type { LiveView } from "./live-view.ts";
 import { visible } from "./sanitize.ts";
+import { typedFor } from "./slash.ts";
 import { menuLine, spinnerAt, statusLine } from "./status.ts";
 import { fit, type Style } from "./style.ts";
 import type { Transcript } from "./transcript.ts";
@@ -50,7 +51,7 @@ export function composeView(parts: ViewParts): LiveView {
   const { style, columns, opened } = parts;
   const { search, menu, text, cursor } = parts.input;
   const queued = (opened?.controls.queue.pending() ?? []).map((input) =>
-    style.dim(fit(`↳ ${input.kind}: ${visible(input.text)}`, columns)),
+    style.dim(fit(`↳ ${input.kind}: ${visible(typedFor(input.text))}`, columns)),
   );
   const moving = parts.transcript.moving(spinnerAt(parts.turns.activity?.elapsedMs ?? 0), movingRows(parts.rows));
   const below: string[] = [];

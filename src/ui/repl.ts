@@ -32,6 +32,7 @@ import { composeView } from "./repl-view.ts";
 import { Sending } from "./sending.ts";
 import { typedFor } from "./slash.ts";
 import { createStyle, type Style } from "./style.ts";
+import { spacesMarks } from "./terminal-kind.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 import { Turns } from "./turns.ts";
 import { Typing } from "./typing.ts";
@@ -65,11 +66,11 @@ export class Repl {
     this.#stream = stdout.isTerminal ? stdout : stderr;
     this.#style = createStyle(this.#stream.color);
     const segmenter = createSegmenter();
-    const layout = createInputLayout(segmenter);
+    const layout = createInputLayout(segmenter, spacesMarks(options.env));
     const view = (): LiveView => this.#view();
     this.#live = options.plain
       ? createPlainTerminal(this.#stream, view)
-      : createLiveTerminal({ stream: this.#stream, view, layout, reflows: options.reflows });
+      : createLiveTerminal({ stream: this.#stream, view, layout, reflows: options.reflows, calmMs: options.calmMs });
     this.#transcript = createTranscript({
       style: this.#style,
       color: this.#stream.color,
@@ -78,7 +79,7 @@ export class Repl {
       now: () => performance.now(),
     });
     this.#desk = new Desk({
-      open: (change) => options.open(change, this.#ask),
+      open: (change, after) => options.open(change, this.#ask, after),
       transcript: this.#transcript,
       style: this.#style,
       onChange: () => this.#live.refresh(),
@@ -225,7 +226,7 @@ export class Repl {
     this.#lending.end();
   }
 
-  /** Closes this conversation and opens another; when that fails this one is opened again. */
+  /** Opens another conversation and closes this one; when the other cannot be opened, this one stays. */
   async open(change: Change): Promise<void> {
     await this.hold(this.busy("opening", () => this.#desk.replace(change)));
   }

@@ -22,8 +22,10 @@ const USAGE =
 const CONTEXT_VERBS = ["all", "item", "pin", "unpin", "drop", "recover", "review"] as const;
 
 /** Words that may follow `/context VERB`: paths for drop and unpin, verdicts for review. */
-export function contextWords(repl: ContextRepl, verb: string | undefined): readonly string[] {
+export function contextWords(repl: ContextRepl, [verb, option, ...more]: readonly string[]): readonly string[] {
   const { context } = repl.controls;
+  if (verb === "drop" && option === "--reset" && more.length === 0) return context.drops();
+  if (option !== undefined) return [];
   if (verb === undefined) return CONTEXT_VERBS;
   if (verb === "review") return ["approve", "reject"];
   if (verb === "unpin") return context.pins();

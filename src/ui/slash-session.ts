@@ -86,15 +86,16 @@ export async function chooseModel(repl: Repl, words: readonly string[]): Promise
     repl.error("usage: /model PROVIDER/ID");
     return;
   }
-  const use = async (model: string): Promise<void> => {
-    await repl.controls.useModel(model);
-    repl.say([`model ${visible(repl.runtime.model)}`]);
+  const use = async (model: string, signal: AbortSignal): Promise<void> => {
+    await repl.controls.useModel(model, signal);
+    if (!signal.aborted) repl.say([`model ${visible(repl.runtime.model)}`]);
   };
-  if (name !== undefined) await use(name);
+  // What is sent meanwhile is for the model that was asked for.
+  if (name !== undefined) await repl.hold(repl.busy("opening the model", (signal) => use(name, signal)));
   else {
     await repl.busy("asking for models", async (signal) => {
       const chosen = await pickModel(repl, signal);
-      if (chosen !== undefined) await use(chosen);
+      if (chosen !== undefined) await use(chosen, signal);
     });
   }
 }

@@ -28,18 +28,32 @@ export type SlashCommand = {
   /** `any`: also while a turn runs. */
   readonly when: "any" | "idle";
   run(repl: Repl, words: readonly string[], rest: string): void | Promise<void>;
-  /** Words that may stand after it. */
+  /** Words that may stand behind `before`: the command itself, and what is there already. */
   complete?(repl: Repl, before: readonly string[]): readonly string[] | Promise<readonly string[]>;
 };
+
+/** What may stand directly after a command, and only there. */
+const directly =
+  (offer: (repl: Repl) => readonly string[]): NonNullable<SlashCommand["complete"]> =>
+  (repl, before) =>
+    before.length === 1 ? offer(repl) : [];
+
+/** `/bg cancel ID`. */
+function backgroundWords(repl: Repl, before: readonly string[]): readonly string[] {
+  if (before.length === 1) return ["cancel"];
+  return before.length === 2 && before[1] === "cancel" ? repl.controls.background.list().map((process) => process.id) : [];
+}
 
 /** Looking is possible at any time; what changes the context waits for the run's end. */
 const CHANGES: ReadonlySet<string> = new Set(["pin", "unpin", "drop", "recover"]);
 
 async function runContext(repl: Repl, words: readonly string[], rest: string): Promise<void> {
   const [verb = ""] = words;
-  if (verb === "review") await review(repl, words);
-  else if (CHANGES.has(verb) && repl.running) repl.error(`/context ${verb} has to wait until the run is done (Esc cancels it)`);
-  else await context(repl, rest);
+  // What is sent meanwhile finds what was changed.
+  if (verb === "review") await repl.hold(review(repl, words));
+  else if (!CHANGES.has(verb)) await context(repl, rest);
+  else if (repl.running) repl.error(`/context ${verb} has to wait until the run is done (Esc cancels it)`);
+  else await repl.hold(context(repl, rest));
 }
 
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
@@ -50,8 +64,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "background processes",
     when: "any",
     run: background,
-    complete: (repl, before) =>
-      before[1] === "cancel" ? repl.controls.background.list().map((process) => process.id) : ["cancel"],
+    complete: backgroundWords,
   },
   {
     name: "context",
@@ -59,7 +72,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "the context; VERB: all, item, pin, unpin, drop, recover, review",
     when: "any",
     run: runContext,
-    complete: (repl, before) => (before.length > 2 ? [] : contextWords(repl, before[1])),
+    complete: (repl, before) => contextWords(repl, before.slice(1)),
   },
   { name: "tokens", usage: "", help: "tokens and cost of this session", when: "any", run: tokens },
   { name: "status", usage: "", help: "model, workspace, authority", when: "any", run: status },
@@ -73,7 +86,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "go on with an earlier session",
     when: "idle",
     run: resume,
-    complete: (repl) => sessionIds(repl),
+    complete: directly(sessionIds),
   },
   { name: "name", usage: "TITLE", help: "give this session a title", when: "idle", run: nameSession },
   {
@@ -82,7 +95,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "another model, same conversation",
     when: "idle",
     run: chooseModel,
-    complete: (repl) => repl.knownModels(),
+    complete: directly((repl) => repl.knownModels()),
   },
   {
     name: "reasoning",
@@ -90,7 +103,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "how much the model thinks",
     when: "idle",
     run: chooseReasoning,
-    complete: () => EFFORTS,
+    complete: directly(() => EFFORTS),
   },
   {
     name: "skills",
@@ -98,7 +111,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     help: "use a skill with the next message",
     when: "idle",
     run: pickSkill,
-    complete: skillNames,
+    complete: directly(skillNames),
   },
   { name: "mcp", usage: "", help: "MCP servers of this run and their tools", when: "idle", run: showServers },
   { name: "compact", usage: "[GUIDANCE]", help: "summarise the older part of the conversation", when: "idle", run: compact },

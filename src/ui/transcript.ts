@@ -8,6 +8,7 @@ import { renderBlocks } from "./render-markdown.ts";
 import { renderRunningTool, renderTool, type ToolView } from "./render-tool.ts";
 import { sanitize, visible } from "./sanitize.ts";
 import { createStreamSanitizer, type StreamSanitizer } from "./sanitize-stream.ts";
+import { typedFor } from "./slash.ts";
 import { fit, type Style, shortTime, wrap } from "./style.ts";
 import { expandTabs } from "./tabs.ts";
 
@@ -298,7 +299,7 @@ class EventTranscript implements Transcript {
   #queued(kind: string, action: string, text: string): void {
     if (action === "sent" && kind === "steering") this.prompt(text, "steering");
     else if (action === "cancelled") {
-      this.say([this.#options.style.dim(`· ${kind} cleared: ${fit(visible(text), Math.max(12, this.#columns - 22))}`)]);
+      this.say([this.#options.style.dim(`· ${kind} cleared: ${fit(visible(typedFor(text)), Math.max(12, this.#columns - 22))}`)]);
     }
   }
 }

@@ -159,6 +159,7 @@ test("names that objects have by birth are names like any other", () => {
 test("titles say in one line what a call does", () => {
   const cases: [string, Record<string, unknown>, string][] = [
     ["run_shell", { argv: ["git", "commit", "-m", "two words\n"] }, 'Run git commit -m "two words\\n"'],
+    ["run_shell", { argv: ["make"], cwd: "app" }, "Run make (in app)"],
     ["write_patch", { patches: [{ path: "a" }, { path: "a" }] }, "Edit a"],
     ["search_text", { pattern: "x y", path: "src" }, 'Search "x y" in src'],
     ["read_file_range", { path: "a", start_line: 3, end_line: 9 }, "Read a:3-9"],

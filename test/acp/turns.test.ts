@@ -175,15 +175,17 @@ test("X02 a person is asked about an agent's call by a name no tool of ours has;
   ];
   const questions = [
     question("execute", { command: "rm -rf /" }),
+    question("execute", { command: ["make"], cwd: "vendor/x" }),
     question("edit", { path: "a" }),
     question("delete", undefined),
     question(undefined, undefined),
   ];
   const outcome = await stage.opened.runtime.submit(JSON.stringify(questions));
   const chosen = (JSON.parse(outcome.text) as { outcome: { optionId: string } }[]).map((answer) => answer.outcome.optionId);
-  expect(chosen).toEqual(["never", "always", "always", "always"]);
+  expect(chosen).toEqual(["never", "always", "always", "always", "always"]);
   expect(asked).toEqual([
     ["acp:plain execute", { argv: ["sh", "-c", "rm -rf /"] }, "shell"],
+    ["acp:plain execute", { argv: ["make"], cwd: "vendor/x" }, "shell"],
     ["acp:plain edit", { action: "create_file", kind: "edit", input: { path: "a" } }, "write"],
     ["acp:plain create_file", { action: "create_file", kind: "delete", input: {} }, "write"],
     ["acp:plain create_file", { action: "create_file", kind: "other", input: {} }, "shell"],

@@ -71,6 +71,14 @@ const hostile: Readonly<Record<string, string>> = {
   bearers: "Bearer ",
   cookies: "cookie: ",
   commas: "http://a,",
+  "settings of a line": "\npassword: a b",
+  "connection strings": ";password=a b",
+  "open connection strings": ";password=a ",
+  "open quotes with words": 'password: "a b ',
+  logins: "machine a login b password ",
+  "names without a sign": "machine password ",
+  elements: "<password>",
+  "indented names": `\n${" ".repeat(79)}password: a`,
 };
 for (const [name, unit] of Object.entries(hostile)) {
   test(`linear time on 10 MB of ${name}`, () => {
@@ -80,6 +88,21 @@ for (const [name, unit] of Object.entries(hostile)) {
     expect(performance.now() - start).toBeLessThan(8_000);
   });
 }
+
+// Each of them is a secret or a label at a glance; a pattern that can divide its words in many ways tries them all (2^60 here).
+test("values that nearly are labels are judged at once", () => {
+  for (const value of [
+    "_".repeat(60),
+    "a_".repeat(60),
+    "_a ".repeat(40),
+    "a.b-".repeat(60),
+    "!".repeat(60_000),
+    `a${"?".repeat(60_000)}`,
+  ])
+    for (const end of ["", "!", "1", "é", "\n"])
+      for (const text of [`{"password": "${value}${end}"}`, `token: '${value}${end}'`, `SECRET="${value}${end}"`]) redact(text);
+  redact(`SECRET="${"\n ".repeat(200_000)}"`);
+});
 
 test("linear time on 10 MB of spaces after a name", () => {
   const start = performance.now();
@@ -99,4 +122,30 @@ test("quoted values of a .env file: several words, several lines, a quote that i
     ['{"password": "Enter your new password"}', '{"password": "Enter your new password"}'],
   ];
   for (const [text, expected] of cases) expect(redact(text)).toBe(expected);
+});
+
+test("what is redacted in structured text of any make: whole values, other settings as they were, twice is once", () => {
+  let seed = 7;
+  const pick = <T>(items: readonly T[]): T => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return items[seed % items.length] as T;
+  };
+  const WORDS = ["correct", "horse", "battery", "staple", "Tr0ub4dor", "hunter2", "&three", "p@ss"];
+  for (let round = 0; round < 2_000; round += 1) {
+    const secret = Array.from({ length: 2 + (round % 3) }, () => pick(WORDS)).join(" ");
+    const name = pick(["password", "db_password", "passphrase", "dbPassword"]);
+    const [text, rest] = pick(
+      [
+        (value: string) => JSON.stringify({ user: "me", [name]: value, host: "db" }),
+        (value: string) => JSON.stringify(JSON.stringify({ user: "me", [name]: value, host: "db" })),
+        (value: string) => JSON.stringify({ user: "me", [name]: value, host: "db" }, null, 2),
+        (value: string) => `user: me\n${name}: ${value}\nhost: db\n`,
+        (value: string) => `user: me\n${name}: '${value}'\n`,
+        (value: string) => `user=me\n${name}=${value}\nhost=db\n`,
+        (value: string) => `Server=db;${name}=${value};User Id=sa`,
+      ].map((make) => [make(secret), make("[redacted:secret]")] as const),
+    );
+    expect(redact(text)).toBe(rest);
+    expect(redact(rest)).toBe(rest);
+  }
 });

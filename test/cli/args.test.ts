@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { UserError } from "../../src/base/user-error.ts";
-import { parseArgs } from "../../src/cli/args.ts";
+import { parseArgs, printOnly } from "../../src/cli/args.ts";
 import { FLAGS } from "../../src/cli/flags.ts";
 import { usageText } from "../../src/cli/usage-text.ts";
 
@@ -102,6 +102,16 @@ test("a flag that only some verbs take is refused by the others, which would go 
   expect(refusal("sessions", "--output", "f")).toContain('--output does not go with "thndrs sessions list"');
   expect(refusal("mcp", "call", "a", "b", "--command", "c")).toContain('it goes with "thndrs mcp add"');
   expect(refusal("sessions", "nonsense", "--dry-run")).toContain("unknown command");
+  expect(refusal("config", "show", "--project")).toContain('it goes with "thndrs config path" and "thndrs config edit"');
+  expect(refusal("config", "edit", "--json")).toContain("--json does not go with");
+  expect(refusal("mcp", "list", "--yes")).toContain('it goes with "thndrs mcp trust"');
+  expect(refusal("mcp", "add", "x", "--command", "c", "--json")).toContain(
+    'it goes with "thndrs mcp list", "thndrs mcp status", "thndrs mcp trust"',
+  );
+  expect(refusal("acp", "serve", "--json")).toContain("--json does not go with");
+  expect(refusal("acp", "list", "--max-turns", "3")).toContain('it goes with "thndrs acp serve"');
+  expect(parseArgs(["acp", "serve", "--max-turns", "3"]).flags).toMatchObject({ maxTurns: 3 });
+  expect(parseArgs(["mcp", "--json"]).flags).toMatchObject({ json: true });
   expect(parseArgs(["sessions", "prune", "--keep", "3", "--dry-run"]).flags).toMatchObject({ keep: 3, dryRun: true });
   expect(parseArgs(["mcp", "add", "x", "--command", "c", "--arg", "", "--arg", "b"]).flags.arg).toEqual(["", "b"]);
 });
@@ -130,4 +140,20 @@ test("-- behind a command belongs to its words; before the first word it makes t
 
 test("- and --stdin ignore contradict each other", () => {
   expect(() => parseArgs(["-p", "x", "--stdin", "ignore", "-"])).toThrow("--stdin ignore");
+});
+
+test("a lone - behind -- is a word of the prompt, and asks for nothing", () => {
+  expect(parseArgs(["-p", "--", "5", "-", "3"])).toMatchObject({ words: ["5", "-", "3"], dash: false });
+  expect(parseArgs(["-p", "--stdin", "ignore", "--", "-"])).toMatchObject({ words: ["-"], dash: false });
+  expect(parseArgs(["-p", "-", "--", "-"])).toMatchObject({ words: ["-"], dash: true });
+  expect(parseArgs(["sessions", "resume", "x", "-", "--", "-"])).toMatchObject({
+    words: ["-"],
+    dash: true,
+    flags: { resume: "x" },
+  });
+});
+
+test("flags that only print mode heeds are known as such", () => {
+  const { flags } = parseArgs(["--timeout", "1s", "--stdin", "ignore", "--max-turns", "3", "x"]);
+  expect(printOnly(flags)).toEqual(["--timeout", "--stdin"]);
 });

@@ -106,7 +106,7 @@ test("--online asks providers with a key and looks for local servers", async () 
   const reach = Object.fromEntries(report.reach.map((entry: { provider: string }) => [entry.provider, entry]));
   expect(reach.openai).toMatchObject({ ok: true, models: 2, url: server.baseUrl });
   expect(reach.anthropic).toMatchObject({ ok: false });
-  expect(reach.ollama).toMatchObject({ ok: false, reason: "nothing answers" });
+  expect(reach.ollama).toMatchObject({ ok: false, reason: "cannot reach 127.0.0.1:9: the connection was refused" });
   expect(reach.groq).toBeUndefined();
   const offline = server.connections();
   await json(stage, [], env);

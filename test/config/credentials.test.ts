@@ -99,6 +99,24 @@ test("a keychain that never answers is given up on", async () => {
   expect(await credentials.store("other", "other-secret")).toMatchObject({ kind: "file" });
 });
 
+test("a keychain that never answers is left with the signal: no key, and none put anywhere else", async () => {
+  using place = makePlace();
+  const never = new Promise<never>(() => undefined);
+  const stuck: Keychain = { get: () => never, set: () => never, delete: () => never };
+  const working = memoryKeychain();
+  await createCredentials({ env: {}, configHome: place.home, keychain: working }).store("openai", "the-secret-key");
+  const control = new AbortController();
+  const options = { env: {}, configHome: place.home, keychain: stuck, signal: control.signal };
+  const credentials = createCredentials(options);
+  const waits = [credentials.lookup("openai"), credentials.store("other", "x-secret-key"), credentials.remove("openai")];
+  const settled = Promise.allSettled(waits);
+  control.abort("signal:SIGINT");
+  const ended = { status: "rejected", reason: "signal:SIGINT" } as const;
+  expect(await settled).toEqual([{ status: "fulfilled", value: undefined }, ended, ended]);
+  const left = createCredentials({ env: {}, configHome: place.home, keychain: working });
+  expect(await left.stored()).toEqual([{ name: "openai", source: { kind: "keychain" } }]);
+}, 3000);
+
 test("no home at all: the environment still works, storing says what is missing", async () => {
   const credentials = createCredentials({ env: { X_API_KEY: "value" }, configHome: undefined });
   expect(await credentials.lookup("x")).toBe("value");

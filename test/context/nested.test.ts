@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { contentHash } from "../../src/base/hash.ts";
 import { mentionedPaths } from "../../src/context/mention.ts";
 import { initGit } from "../support/temp.ts";
@@ -248,6 +248,27 @@ test("A04 a linked worktree inside is not indexed and its copies are not sent tw
   });
   expect(paths(b, await inside.start())).toEqual(["repo/trees/x/AGENTS.md"]);
   mkdirSync(b.at("late"));
+});
+
+test("A04 C3 in a worktree inside its main checkout the main checkout's own file is known and not sent", async () => {
+  await using b = await bench({ "AGENTS.md": "ABOVE", "repo/AGENTS.md": "TRACKED", "repo/.gitignore": "trees\n" });
+  initGit(b.root);
+  const env = { PATH: process.env.PATH ?? "", HOME: b.dir.path };
+  execFileSync("git", ["worktree", "add", "-q", "trees/x"], { cwd: b.root, env });
+  const root = b.at("trees/x");
+  const start = async () => {
+    const engine = b.reopen({ root, cwd: root });
+    return { sent: paths(b, await engine.start()), sources: engine.sources() };
+  };
+  const { sent, sources } = await start();
+  expect(sent).toEqual(["AGENTS.md", "repo/trees/x/AGENTS.md"]);
+  expect(sources.find(({ path }) => path === b.at("AGENTS.md"))).toMatchObject({
+    state: "candidate",
+    reason: "of the main checkout; this worktree has its own",
+  });
+  // Without one of its own the main checkout's is above it like any other.
+  rmSync(b.at("trees/x/AGENTS.md"));
+  expect((await start()).sent).toEqual(["AGENTS.md", "repo/AGENTS.md"]);
 });
 
 test("C4 a directory whose name begins with an at sign is met by its mention", async () => {

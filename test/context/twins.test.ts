@@ -68,3 +68,61 @@ test("C7 a text of a linked or pinned file stands for no instruction file", asyn
   await b.engine.start();
   expect((await touch(b, "b/x")).text).toContain(SAME);
 });
+
+const MANY = Array.from({ length: 5 }, (_, at) => `n${at}`);
+const TREES = Object.fromEntries(MANY.map((name) => [`repo/${name}/AGENTS.md`, SAME]));
+
+test("C10 resume: a text that several files have is sent once, the others are named behind it", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT", ...TREES });
+  const recorded = MANY.map((name) => ({
+    path: b.at(name, "AGENTS.md"),
+    contentHash: contentHash(SAME),
+    scope: name,
+    origin: "nested",
+  }));
+  b.engine.resumed(recorded);
+  const { text, sources } = await b.engine.turn("");
+  expect(times(text, SAME)).toBe(1);
+  expect(times(text, `The same text as ${b.at("n0/AGENTS.md")}, which stands above.`)).toBe(4);
+  expect(text.indexOf(SAME)).toBeLessThan(text.indexOf("The same text as"));
+  expect(sources.map(({ path }) => path)).toEqual(expect.arrayContaining(recorded.map(({ path }) => path)));
+  for (const name of MANY) expect(states(b)[`repo/${name}/AGENTS.md`]).toBe("visible");
+  expect((await touch(b, "n3/x")).text).toBe("");
+  await b.dir.write({ "repo/n0/AGENTS.md": "OTHER" });
+  const changed = (await b.engine.turn("")).text;
+  expect([times(changed, SAME), times(changed, "OTHER")]).toEqual([1, 1]);
+});
+
+test("C11 after compaction and C10 at a change it is sent once, too", async () => {
+  await using b = await bench({ "repo/AGENTS.md": "ROOT", ...TREES });
+  await b.engine.start();
+  for (const name of MANY) await touch(b, `${name}/x`);
+  expect(times((await b.engine.compacted([])).text, SAME)).toBe(1);
+  await b.dir.write(Object.fromEntries(MANY.map((name) => [`repo/${name}/AGENTS.md`, "CHANGED-RULES"])));
+  expect(times((await b.engine.turn("")).text, "CHANGED-RULES")).toBe(1);
+});
+
+test("C6 a shared text is as close as the closest file that has it; where it does not fit, nobody refers to it", async () => {
+  const tree = {
+    "repo/AGENTS.md": "",
+    "repo/a/AGENTS.md": SAME.repeat(4),
+    "repo/b/AGENTS.md": "B".repeat(40),
+    "repo/c/AGENTS.md": SAME.repeat(4),
+  };
+  const record = (b: Bench) =>
+    ["a", "b", "c"].map((name) => ({
+      path: b.at(name, "AGENTS.md"),
+      contentHash: contentHash("x"),
+      scope: name,
+      origin: "nested",
+    }));
+  await using one = await bench(tree, { maxTotalChars: 60 });
+  one.engine.resumed(record(one));
+  const kept = (await one.engine.turn("")).text;
+  expect([kept.includes(SAME), kept.includes("BBB"), kept.includes("The same text as")]).toEqual([true, false, true]);
+  await using none = await bench(tree, { maxTotalChars: 39 });
+  none.engine.resumed(record(none));
+  const left = (await none.engine.turn("")).text;
+  expect([left.includes(SAME), left.includes("BBB"), left.includes("The same text as")]).toEqual([false, false, false]);
+  expect(times(left, "has reached its limit")).toBe(3);
+});

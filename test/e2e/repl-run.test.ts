@@ -113,7 +113,7 @@ for (const columns of WIDTHS) {
     stage.send("/model x/y");
     await waitForFlat(terminal, "/model has to wait");
     stage.send("//clear now");
-    await terminal.waitFor("↳ steering: /c");
+    await terminal.waitFor("↳ steering: //c");
     stage.send("/bg");
     await waitForFlat(terminal, "no background processes");
     stage.send(":bg cancel 99");

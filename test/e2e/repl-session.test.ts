@@ -124,7 +124,7 @@ for (const columns of WIDTHS) {
     terminal.press("ctrl+d");
     expect((await terminal.exited).code).toBe(0);
     const stored = JSON.parse(readFileSync(join(home, "approvals.json"), "utf8")) as { allowed: unknown[] };
-    expect(stored.allowed).toEqual([{ project: place.path, tool: "run_shell", prefix: ["git", "status"] }]);
+    expect(stored.allowed).toEqual([{ project: place.path, tool: "run_shell", prefix: ["git", "status"], directory: "." }]);
     expect(statSync(join(home, "approvals.json")).mode & 0o777).toBe(0o600);
     await using again = await startRepl([shell("git", "status", "-v"), { text: "not asked" }], options);
     again.send("go");

@@ -1,6 +1,7 @@
 /** L03, L04, L07 and terminals of other kinds: the terminal is given back, whatever happens. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import type { Step } from "../support/loopback.ts";
 import { startModel } from "../support/model.ts";
@@ -33,6 +34,7 @@ const waysOut: readonly (readonly [string, (terminal: Terminal) => void | Promis
   ["SIGTERM", (terminal) => terminal.signal("SIGTERM"), 143],
   ["SIGHUP", (terminal) => terminal.signal("SIGHUP"), 129],
   ["SIGINT", (terminal) => terminal.signal("SIGINT"), 130],
+  ["SIGALRM", (terminal) => terminal.signal("SIGALRM"), 128 + constants.signals.SIGALRM],
   [
     "SIGTERM during a paste",
     async (terminal) => {
@@ -59,7 +61,17 @@ for (const [name, leave, code] of waysOut) {
 
 const asleep: Step = { calls: [{ name: "run_shell", arguments: { argv: ["sleep", "60"] } }] };
 
-for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+for (const signal of [
+  "SIGTERM",
+  "SIGHUP",
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGALRM",
+  "SIGVTALRM",
+  "SIGPROF",
+  "SIGXCPU",
+  "SIGIO",
+] as const) {
   test(`L03 the terminal is restored and children are reaped after ${signal} while a tool runs`, async () => {
     await using stage = await startRepl([asleep]);
     const { terminal } = stage;
@@ -68,15 +80,15 @@ for (const signal of ["SIGTERM", "SIGHUP"] as const) {
     await terminal.waitFor("run_shell sleep 60");
     terminal.signal(signal);
     const result = await terminal.exited;
-    expect(result.code).toBe(signal === "SIGTERM" ? 143 : 129);
+    expect(result.code).toBe(128 + constants.signals[signal]);
     expect(result.leftovers).toEqual([]);
     expectRestored(terminal);
   });
 }
 
 for (const [signal, message] of [
-  ["SIGUSR2", "boom"],
-  ["SIGUSR1", "lost promise"],
+  ["SIGURG", "boom"],
+  ["SIGSYS", "lost promise"],
 ] as const) {
   test(`L03, B06 ${message}: one line, exit 70, the terminal restored, children reaped`, async () => {
     const root = join(import.meta.dir, "..", "..");

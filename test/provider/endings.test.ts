@@ -185,3 +185,15 @@ test("a server that trickles for ever behind its last word is left", async () =>
   expect(await (await server.request(1)).ended).toBe(true);
   await server.close();
 });
+
+test.each([
+  ["silence", { text: "onetwo", failure: "stalled" }],
+  ["break", { text: "onetwo", failure: "truncated" }],
+  ["end", { text: "onetwo", stop: "end" }],
+] as const)("a reason with every piece says nothing before the end: %s", async (after, wanted) => {
+  const frames = [chunk({ content: "one" }, "stop"), chunk({ content: "two" }, "stop")];
+  const fetch = memoryFetch({ chunks: frames.flatMap((frame) => encode(frame)), after });
+  const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch, stallTimeoutMs: 100 }));
+  const { text, stop, failure } = said;
+  expect({ text, ...(stop && { stop }), ...(failure && { failure: failure.class }) }).toEqual(wanted as never);
+});

@@ -401,7 +401,7 @@ test("a bad certificate is said and not tried again; other connection errors are
   const certificate = await collect(throwing("DEPTH_ZERO_SELF_SIGNED_CERT", "self signed certificate"));
   expect([certificate.failure?.class, certificate.failure?.message]).toEqual([
     "protocol",
-    "cannot reach mock.test: self signed certificate; if you trust its issuer, name the issuer's certificate (a PEM file) in NODE_EXTRA_CA_CERTS",
+    "cannot reach mock.test: its certificate is self signed (NODE_EXTRA_CA_CERTS names a file with more of those to trust)",
   ]);
   expect((await collect(throwing("ENOTFOUND", "x"))).failure).toMatchObject({
     class: "network",

@@ -7,24 +7,33 @@ import { tempDir } from "../support/temp.ts";
 
 const root = join(import.meta.dir, "..", "..");
 
-test("a run that cannot wind down after a bug is ended, its children too", async () => {
-  await using dir = await tempDir({
-    "fixture.ts": 'process.on("SIGUSR2", () => { setInterval(() => {}, 1000); throw new Error("boom"); });',
-  });
-  await using model = await startModel([
-    { calls: [{ name: "run_shell", arguments: { argv: ["sleep", "559"] } }] },
-    { hang: true },
-  ]);
-  await using running = await startThndrs({
-    command: [process.execPath, "--preload", dir.at("fixture.ts"), join(root, "src/main.ts")],
-    args: ["-p", "hi"],
-    env: model.env,
-    timeoutMs: 20_000,
-  });
-  await model.server.request(1);
-  running.signal("SIGUSR2");
-  const result = await running.exited;
-  expect(result).toMatchObject({ signal: "SIGTERM", leftovers: [] });
-  expect(result.stderr).toContain("internal error: boom");
-  expect(result.elapsedMs).toBeLessThan(10_000);
-}, 30_000);
+/** Something goes on after it; `more` happens first. */
+const bug = (more: string): string =>
+  `process.on("SIGURG", () => { ${more} setInterval(() => {}, 1000); throw new Error("boom"); });`;
+
+test.each([
+  ["that cannot wind down after a bug", bug("Promise.all = () => new Promise(() => {});"), { signal: "SIGTERM" }],
+  ["that winds down after a bug, and something goes on", bug(""), { code: 70, signal: null }],
+])(
+  "a run %s is ended, its children too",
+  async (_, fixture, how) => {
+    await using dir = await tempDir({ "fixture.ts": fixture });
+    await using model = await startModel([
+      { calls: [{ name: "run_shell", arguments: { argv: ["sleep", "559"] } }] },
+      { hang: true },
+    ]);
+    await using running = await startThndrs({
+      command: [process.execPath, "--preload", dir.at("fixture.ts"), join(root, "src/main.ts")],
+      args: ["-p", "hi"],
+      env: model.env,
+      timeoutMs: 20_000,
+    });
+    await model.server.request(1);
+    running.signal("SIGURG");
+    const result = await running.exited;
+    expect(result).toMatchObject({ ...how, leftovers: [] });
+    expect(result.stderr).toContain("internal error: boom");
+    expect(result.elapsedMs).toBeLessThan(10_000);
+  },
+  30_000,
+);

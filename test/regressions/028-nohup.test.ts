@@ -6,12 +6,14 @@ import { startThndrs } from "../support/run.ts";
 
 const linux = process.platform === "linux";
 
-test.if(linux)("an ignored SIGHUP or SIGQUIT stays ignored; one that is not ends the run", async () => {
+test.if(linux)("an ignored SIGHUP, SIGQUIT or SIGUSR1 stays ignored; one that is not ends the run", async () => {
   for (const [signal, start, code] of [
     ["SIGHUP", "trap '' HUP;", 0],
     ["SIGHUP", "", 129],
     ["SIGQUIT", "trap '' QUIT;", 0],
     ["SIGQUIT", "", 131],
+    ["SIGUSR1", "trap '' USR1;", 0],
+    ["SIGUSR1", "", 138],
   ] as const) {
     await using model = await startModel([{ text: ["x", "y"], hold: { gate: "answer", at: 1 } }]);
     const script = `${start} exec "$0" -p hi`;

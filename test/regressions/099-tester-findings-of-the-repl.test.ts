@@ -124,12 +124,23 @@ test("//text that comes back from a run that failed is still text, and no comman
   stage.send("one");
   await model.server.request(1);
   stage.send("//clear after this");
-  await terminal.waitFor("↳ steering: /clear after this");
+  await terminal.waitFor("↳ steering: //clear after this");
   model.server.release("fail");
   await terminal.waitFor((screen) => screen.currentLine() === "❯ //clear after this");
   terminal.press("enter");
   await terminal.waitFor("this time it worked");
   expect(stage.userTexts(2).at(-1)).toBe("one\n\n/clear after this");
+});
+
+test("//text stands with both slashes wherever it waits, and where it is cleared", async () => {
+  await using stage = await startRepl([{ text: "one", hold: { gate: "first" } }]);
+  const { terminal, model } = stage;
+  stage.send("go");
+  await model.server.request(1);
+  for (const typed of ["//clear after this", " :quit", "/usr/bin"]) stage.send(typed);
+  for (const row of ["//clear after this", " :quit", "/usr/bin"]) await terminal.waitFor(`↳ steering: ${row}`);
+  terminal.press("escape");
+  for (const row of ["//clear after this", " :quit", "/usr/bin"]) await terminal.waitFor(`· steering cleared: ${row}`);
 });
 
 test("after /new the history goes on: Up offers /new, and the long paste before it", async () => {
@@ -169,7 +180,7 @@ test("a list of long names at 20x10 shows the choice that Enter takes", async ()
   const { terminal } = stage;
   await terminal.waitFor((screen) => screen.currentLine() === "❯");
   stage.send("/model");
-  await terminal.waitFor("to navigate");
+  await terminal.waitFor("●");
   terminal.press("down", "down");
   await terminal.waitFor((screen) => /●[^○]*-2(?!\d)/.test(screen.text().replace(/\s*\n│ {2}/g, "")));
   terminal.press("enter");

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { summarize } from "../../src/session/list.ts";
 import { newSessionId, openSessionLog, type SessionLog } from "../../src/session/log.ts";
 import { directoryProblem } from "../../src/session/log-directory.ts";
 import { newTally, readRecords } from "../../src/session/read.ts";
@@ -207,6 +208,11 @@ test("a directory that can be none is known before anything is made of it", asyn
   expect(readdirSync(temp.at("there"))).toEqual(["x"]);
 });
 
+test.skipIf(process.platform !== "linux")("a place where nobody can make a directory is known, root included", () => {
+  for (const path of ["/proc/sessions", "/sys/sessions"])
+    expect(directoryProblem(path)).toBe("it cannot be made: permission denied");
+});
+
 test("a log that cannot be written says so once and lets the run go on", async () => {
   await using temp = await tempDir({ file: "not a directory" });
   const told: string[] = [];
@@ -259,6 +265,27 @@ test("an existing session is never overwritten by a new one", async () => {
   writeFileSync(join(temp.path, "session-1.jsonl"), "x");
   expect(open(temp.path, { id: "session-1" })).rejects.toThrow("exists already");
   expect(readdirSync(temp.path)).toEqual(["session-1.jsonl"]);
+});
+
+test("a title of an earlier run is repeated on close, however wide its characters and what follows", async () => {
+  await using temp = await tempDir();
+  const first = await open(temp.at("s"));
+  first.append({ type: "session_renamed", title: "题目" });
+  first.append({ type: "user", turn_id: "t", text: "北".repeat(4000) });
+  first.close();
+  const titles = () => linesOf(first.path).map((text) => JSON.parse(text).title);
+  expect(titles()).toEqual(["题目", undefined, "题目"]);
+  for (const run of [1, 2]) {
+    const again = await open(temp.at("s"), { id: first.id, resume: true });
+    again.append({ type: "assistant_finished", turn_id: "t", text: `${run}${"x".repeat(6000)}` });
+    again.close();
+  }
+  expect(titles().slice(3)).toEqual([undefined, undefined, "题目"]);
+  expect(summarize(temp.at("s"), first.id)?.title).toBe("题目");
+  const third = await open(temp.at("s"), { id: first.id, resume: true });
+  third.append({ type: "session_renamed", title: "other" });
+  third.close();
+  expect(titles().slice(6)).toEqual(["other"]);
 });
 
 test("a title given early is repeated on close, where listings look", async () => {

@@ -1,11 +1,9 @@
 /**
  * A small model of a terminal's screen: what a person would see after these bytes. Cells, cursor, wrapping, scrolling with
- * scrollback, erasing, the alternate screen, wide characters by `Bun.stringWidth`. Colours are read and forgotten.
- * Refuses: reflow on resize (lines are cropped or padded, as xterm does).
+ * scrollback, erasing, the alternate screen, wide characters by `Bun.stringWidth`. Colours are read and forgotten. On a resize
+ * lines are cropped or padded, as xterm does, or wrapped anew as tmux does (`reflows`).
  */
-
-type Cell = { text: string; width: 0 | 1 | 2 };
-type Line = Cell[];
+import { type Cell, emptyLine, type Line, reflow, textOf, unusedCell } from "./reflow.ts";
 
 const segments = new Intl.Segmenter("en", { granularity: "grapheme" });
 
@@ -20,13 +18,6 @@ function blank(): Cell {
   return { text: " ", width: 1 };
 }
 
-function textOf(line: Line): string {
-  return line
-    .map((cell) => cell.text)
-    .join("")
-    .trimEnd();
-}
-
 export class Screen {
   columns: number;
   rows: number;
@@ -35,13 +26,13 @@ export class Screen {
   column = 0;
   /** Private modes that are on, by number: 25 cursor, 1049 alternate screen, 2004 bracketed paste. */
   readonly modes = new Set<number>([7, 25]);
-  /** Lines that scrolled off the top, oldest first. */
-  readonly scrollback: string[] = [];
   bells = 0;
   title = "";
   /** Called with what a real terminal would answer to a question (cursor position, device attributes). */
   onAnswer: (text: string) => void = () => {};
 
+  readonly #reflows: boolean;
+  readonly #history: Line[] = [];
   #lines: Line[];
   #other: { lines: Line[]; row: number; column: number } | undefined;
   #saved = { row: 0, column: 0 };
@@ -50,11 +41,17 @@ export class Screen {
   #wrapPending = false;
   #rest = "";
 
-  constructor(columns = 80, rows = 24) {
+  constructor(columns = 80, rows = 24, options: { readonly reflows?: boolean } = {}) {
+    this.#reflows = options.reflows ?? false;
     this.columns = columns;
     this.rows = rows;
     this.#bottom = rows - 1;
-    this.#lines = Array.from({ length: rows }, () => this.#emptyLine());
+    this.#lines = Array.from({ length: rows }, () => emptyLine(columns));
+  }
+
+  /** Lines that scrolled off the top, oldest first. */
+  get scrollback(): string[] {
+    return this.#history.map((line) => (line.text ??= textOf(line)));
   }
 
   /** The visible lines, without trailing blanks. */
@@ -72,31 +69,59 @@ export class Screen {
     return [...this.scrollback, ...this.lines()].join("\n").trimEnd();
   }
 
+  /** Everything as lines, however often the terminal itself wrapped them. */
+  logicalLines(): string[] {
+    const lines: string[] = [];
+    let open = "";
+    for (const line of [...this.#history, ...this.#lines]) {
+      open += line.wraps ? line.map((cell) => (cell.unused ? "" : cell.text)).join("") : textOf(line);
+      if (line.wraps) continue;
+      lines.push(open);
+      open = "";
+    }
+    return lines;
+  }
+
   /** The line the cursor is on. */
   currentLine(): string {
     return textOf(this.#lines[this.row] ?? []);
   }
 
   resize(columns: number, rows: number): void {
-    for (const line of this.#lines) {
-      line.length = Math.min(line.length, columns);
-      while (line.length < columns) line.push(blank());
-    }
     while (this.#lines.length > rows) {
       // Empty lines below the cursor go first; then the top scrolls away.
       if (this.#lines.length - 1 > this.row) this.#lines.pop();
       else {
         const gone = this.#lines.shift();
-        if (gone && !this.#other) this.scrollback.push(textOf(gone));
+        if (gone && !this.#other) this.#history.push(gone);
         this.row = Math.max(0, this.row - 1);
       }
     }
+    const place = this.#reflows ? this.#reflow(columns, rows) : { row: this.row, column: this.column };
+    for (const line of this.#lines) {
+      line.length = Math.min(line.length, columns);
+      while (line.length < columns) line.push(unusedCell());
+    }
     this.columns = columns;
-    while (this.#lines.length < rows) this.#lines.push(this.#emptyLine());
+    while (this.#lines.length < rows) this.#lines.push(emptyLine(columns));
     this.rows = rows;
     this.#top = 0;
     this.#bottom = rows - 1;
-    this.#moveTo(this.row, this.column);
+    this.#moveTo(place.row, place.column);
+    this.#wrapPending = this.#reflows && place.column >= columns;
+  }
+
+  /** Everything at another width: as many of the last rows as fit are the screen, and the cursor goes with its character. */
+  #reflow(columns: number, rows: number): { readonly row: number; readonly column: number } {
+    const before = this.#history.length;
+    const all = reflow([...this.#history, ...this.#lines], columns, {
+      row: before + this.row,
+      column: this.column + (this.#wrapPending ? 1 : 0),
+    });
+    const kept = Math.max(0, all.lines.length - rows);
+    this.#history.splice(0, before, ...all.lines.slice(0, kept));
+    this.#lines = all.lines.slice(kept);
+    return all.cursor.row < kept ? { row: 0, column: 0 } : { row: all.cursor.row - kept, column: all.cursor.column };
   }
 
   /** Feeds output; a sequence cut between two calls is completed by the next. */
@@ -145,10 +170,6 @@ export class Screen {
     return 2;
   }
 
-  #emptyLine(): Line {
-    return Array.from({ length: this.columns }, blank);
-  }
-
   #moveTo(row: number, column: number): void {
     this.row = Math.max(0, Math.min(this.rows - 1, row));
     this.column = Math.max(0, Math.min(this.columns - 1, column));
@@ -173,11 +194,11 @@ export class Screen {
     for (let i = 0; i < Math.abs(count); i++) {
       if (count > 0) {
         const [gone] = this.#lines.splice(this.#top, 1);
-        if (gone && this.#top === 0 && !this.#other) this.scrollback.push(textOf(gone));
-        this.#lines.splice(this.#bottom, 0, this.#emptyLine());
+        if (gone && this.#top === 0 && !this.#other) this.#history.push(gone);
+        this.#lines.splice(this.#bottom, 0, emptyLine(this.columns));
       } else {
         this.#lines.splice(this.#bottom, 1);
-        this.#lines.splice(this.#top, 0, this.#emptyLine());
+        this.#lines.splice(this.#top, 0, emptyLine(this.columns));
       }
     }
   }
@@ -190,6 +211,8 @@ export class Screen {
     }
     const wraps = this.modes.has(7);
     if ((this.#wrapPending || this.column + width > this.columns) && wraps) {
+      const full = this.#lines[this.row];
+      if (full) full.wraps = true;
       this.#moveTo(this.row, 0);
       this.#lineFeed();
     }
@@ -222,11 +245,19 @@ export class Screen {
     const line = this.#lines[row];
     if (!line) return;
     this.#clearHalves(line, from, to - 1);
-    for (let at = from; at < Math.min(to, line.length); at++) line[at] = blank();
+    const whole = from === 0 && to >= line.length;
+    if (to >= line.length) line.wraps = false;
+    // As tmux: what was text stays part of its line as blanks, unless the line is erased whole.
+    for (let at = from; at < Math.min(to, line.length); at++) line[at] = whole || line[at]?.unused ? unusedCell() : blank();
   }
 
   #eraseDisplay(mode: number): void {
-    if (mode === 3) this.scrollback.length = 0;
+    if (mode === 3) this.#history.length = 0;
+    // As tmux: what is erased from the first cell on is kept.
+    if (this.#reflows && !this.#other && mode === 0 && this.row === 0 && this.column === 0) {
+      const filled = this.#lines.findLastIndex((line) => line.some((cell) => !cell.unused)) + 1;
+      this.#history.push(...this.#lines.slice(0, filled).map((line) => Object.assign([...line], { wraps: line.wraps ?? false })));
+    }
     if (mode === 0) this.#erase(this.row, this.column, this.columns);
     if (mode === 1) this.#erase(this.row, 0, this.column + 1);
     const first = mode === 0 ? this.row + 1 : 0;
@@ -296,7 +327,7 @@ export class Screen {
     if (this.row < this.#top || this.row > this.#bottom) return;
     for (let i = 0; i < Math.abs(count); i++) {
       this.#lines.splice(count > 0 ? this.#bottom : this.row, 1);
-      this.#lines.splice(count > 0 ? this.row : this.#bottom, 0, this.#emptyLine());
+      this.#lines.splice(count > 0 ? this.row : this.#bottom, 0, emptyLine(this.columns));
     }
   }
 
@@ -320,7 +351,7 @@ export class Screen {
     const shown = { lines: this.#lines, row: this.row, column: this.column };
     const back = this.#other;
     this.#other = back ? undefined : shown;
-    this.#lines = back?.lines ?? Array.from({ length: this.rows }, () => this.#emptyLine());
+    this.#lines = back?.lines ?? Array.from({ length: this.rows }, () => emptyLine(this.columns));
     this.#moveTo(back?.row ?? 0, back?.column ?? 0);
   }
 

@@ -55,8 +55,8 @@ test("an outside agent's question shows its title before its input, an own tool'
     'Allow acp:cat edit: Edit ␛[2Ja.ts  (input {"path":"a.ts"})\nfor this session or project: acp:cat edit',
     "Allow acp:cat Wipe it\nfor this session or project: acp:cat Wipe it",
     'Allow mcp__files__move {"action":"move","kind":"x","to":"b"}\nfor this session or project: mcp__files__move',
-    "Allow run_shell: git status -s\nfor this session or project: git status …",
-    "Allow run_shell: sh -c ls\nfor this session or project: exactly this command",
+    "Allow run_shell: git status -s\nfor this session or project: git status …, only here",
+    "Allow run_shell: sh -c ls\nfor this session or project: exactly this command, only here",
   ]);
 });
 

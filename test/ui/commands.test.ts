@@ -4,10 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
 import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
+import type { Repl } from "../../src/ui/repl.ts";
+import { candidatesFor } from "../../src/ui/repl-completion.ts";
 import { helpLines, parseInput, SLASH_COMMANDS, typedFor } from "../../src/ui/slash.ts";
 import { menuLine, statusLine } from "../../src/ui/status.ts";
 import { createStyle, fit, shortCount, shortTime, wrap } from "../../src/ui/style.ts";
-import { reflowsLines } from "../../src/ui/terminal-kind.ts";
+import { reflowsLines, spacesMarks } from "../../src/ui/terminal-kind.ts";
 import { tempDir } from "../support/temp.ts";
 
 function say(typed: string): string {
@@ -66,9 +68,38 @@ test("completion: what stands at the cursor", () => {
   expect(at("mail me@home|")).toBe("-");
   expect(at("plain|")).toBe("-");
   expect(at("text /he|")).toBe("-");
+  // More than one line is no command.
+  expect(at("/model \nopen|")).toBe("-");
+});
+
+test("completion: behind a command's one value there is nothing to complete", async () => {
+  const repl = {
+    knownModels: () => ["a/b"],
+    controls: {
+      background: { list: () => [{ id: "bg1" }] },
+      skills: { list: () => [{ name: "tidy" }] },
+      sessionDir: undefined,
+      context: { pins: () => [], drops: () => [], ledger: () => ({ items: [] }) },
+    },
+  } as unknown as Repl;
+  const offered = async (line: string): Promise<readonly string[]> => {
+    const target = completionTarget(line, line.length);
+    return target ? candidatesFor(repl, target, AbortSignal.abort()) : [];
+  };
+  expect(await offered("/model ")).toEqual(["a/b"]);
+  expect(await offered("/reasoning ")).toContain("high");
+  expect(await offered("/skills ")).toEqual(["tidy"]);
+  expect(await offered("/bg ")).toEqual(["cancel"]);
+  expect(await offered("/bg cancel ")).toEqual(["bg1"]);
+  for (const { name } of SLASH_COMMANDS) {
+    expect([name, await offered(`:${name} value `)]).toEqual([name, []]);
+    expect([name, await offered(`:${name} value more `)]).toEqual([name, []]);
+  }
+  expect(await offered("/bg cancel bg1 ")).toEqual([]);
 });
 
 test("completion: beginnings before the rest, the longest shared beginning", () => {
+  expect(matching(["src/", "src/ui/", "lib/src/", "src/main.ts"], "src/", 10)).toEqual(["src/ui/", "src/main.ts", "lib/src/"]);
   expect(matching(["beta", "alphabet", "Bear"], "be", 10)).toEqual(["beta", "Bear", "alphabet"]);
   expect(matching(["a", "b", "c"], "", 2)).toEqual(["a", "b"]);
   expect(sharedPrefix(["src/keyboard.ts", "src/keys.ts"], "src/k")).toBe("src/key");
@@ -92,7 +123,7 @@ const shell = (...argv: string[]) => ({ argv });
 
 test("approvals: what 'always' covers is what it says", () => {
   const git = allowanceFor("run_shell", shell("git", "status", "-s"));
-  expect(describeAllowance(git)).toBe("git status …");
+  expect(describeAllowance(git)).toBe("git status …, only here");
   expect(covers(git, "run_shell", shell("git", "status"))).toBe(true);
   expect(covers(git, "run_shell", shell("git", "push"))).toBe(false);
   expect(covers(git, "background_process", shell("git", "status"))).toBe(false);
@@ -112,6 +143,24 @@ test("approvals: what can run anything is allowed word for word only", () => {
     ["git", "-c", "core.pager=x", "log"],
     ["xargs", "rm"],
     ["rm", "a"],
+    ["busybox", "sh", "-c", "x"],
+    ["stdbuf", "-o0", "x"],
+    ["flock", "l", "x"],
+    ["unshare", "x"],
+    ["strace", "-f", "x"],
+    ["/usr/bin/ionice", "x"],
+    ["node_modules/.bin/tsx", "x.ts"],
+    ["just", "x"],
+    ["systemd-run", "x"],
+    ["php8.3", "x.php"],
+    ["gmake-4", "x"],
+    ["/lib64/ld-linux-x86-64.so.2", "/bin/sh"],
+    ["rg", "--pre", "sh", "x"],
+    ["uv", "run", "x"],
+    ["uv", "tool", "run", "x"],
+    ["npm", "t"],
+    ["git", "rebase", "-x", "sh"],
+    ["git", "submodule", "foreach", "x"],
   ]) {
     const allowance = allowanceFor("run_shell", shell(...argv));
     expect(allowance.exact).toBe(true);
@@ -119,6 +168,59 @@ test("approvals: what can run anything is allowed word for word only", () => {
     expect(covers(allowance, "run_shell", shell(...argv, "more"))).toBe(false);
     expect(covers(allowance, "run_shell", shell(...argv.slice(0, -1)))).toBe(false);
   }
+});
+
+test("approvals: an allowance is for the directory it was given in", () => {
+  for (const argv of [["make"], ["./build.sh"], ["git", "status"], ["sh", "-c", "x"]]) {
+    const inApp = allowanceFor("run_shell", { argv, cwd: "app" });
+    expect(describeAllowance(inApp)).toEndWith(", only in app");
+    for (const cwd of ["app", "./app/", "vendor/../app"]) expect(covers(inApp, "run_shell", { argv, cwd })).toBe(true);
+    for (const cwd of ["vendor/evil", "app/deeper", "App", "."]) expect(covers(inApp, "run_shell", { argv, cwd })).toBe(false);
+    expect(covers(inApp, "run_shell", { argv })).toBe(false);
+    const atRoot = allowanceFor("run_shell", { argv });
+    expect(describeAllowance(atRoot)).toEndWith(", only here");
+    expect(covers(atRoot, "run_shell", { argv, cwd: "." })).toBe(true);
+    expect(covers(atRoot, "run_shell", { argv, cwd: "app" })).toBe(false);
+  }
+  expect(describeAllowance(allowanceFor("run_shell", { argv: ["ls"], cwd: "a b" }))).toBe('ls …, only in "a b"');
+});
+
+test("approvals: arguments that are no part of what was shown are asked about", () => {
+  const git = allowanceFor("mcp__x__run", { argv: ["git", "status"], env: { GIT_SSH_COMMAND: "x" } });
+  expect(covers(git, "mcp__x__run", { argv: ["git", "status"] })).toBe(true);
+  expect(covers(git, "mcp__x__run", { argv: ["git", "status"], env: { GIT_SSH_COMMAND: "x" } })).toBe(false);
+});
+
+test("approvals: what was stored without a directory stays readable and becomes no wider", async () => {
+  const entry = (prefix: readonly string[], more: object = {}) => ({ project: "/here", tool: "run_shell", prefix, ...more });
+  const allowed = [
+    entry(["git", "status"]),
+    entry(["ls"]),
+    entry(["make"], { exact: true }),
+    entry(["./build.sh"]),
+    entry(["busybox"]),
+    entry(["cat"], { directory: 7 }),
+    { project: "/here", tool: "write_patch" },
+  ];
+  await using place = await tempDir({ "approvals.json": JSON.stringify({ version: 1, allowed }) });
+  const file = place.at("approvals.json");
+  const here = openApprovals(file, "/here");
+  for (const argv of [
+    ["git", "status", "-s"],
+    ["ls", "-l"],
+  ]) {
+    expect(here.allows("run_shell", { argv })).toBe(true);
+    expect(here.allows("run_shell", { argv, cwd: "vendor/evil" })).toBe(false);
+  }
+  for (const argv of [["make"], ["./build.sh"], ["busybox", "sh"], ["cat", "a"]]) {
+    for (const cwd of [undefined, "app"]) expect(here.allows("run_shell", { argv, cwd })).toBe(false);
+  }
+  expect(here.allows("write_patch", {})).toBe(true);
+  await here.forProject(allowanceFor("run_shell", { argv: ["make"], cwd: "app" }));
+  const again = openApprovals(file, "/here");
+  expect(again.allows("run_shell", { argv: ["make"], cwd: "app" })).toBe(true);
+  expect(again.allows("run_shell", { argv: ["make"], cwd: "vendor/evil" })).toBe(false);
+  expect(again.allows("run_shell", { argv: ["ls"] })).toBe(true);
 });
 
 test("approvals: other tools by name; the file is bound to the project and survives nonsense", async () => {
@@ -214,4 +316,15 @@ test("text that is given back means the same again, whatever it begins with", ()
   }
   for (const text of ["plain", "/usr/bin", "/clear\nmore", "::before", ": x"]) expect(typedFor(text)).toBe(text);
   for (const text of [":quit", ":nonsense x"]) expect(parseInput(typedFor(text))).toEqual({ kind: "text", text: ` ${text}` });
+});
+
+test("which terminals give a vowel sign beside its letter a cell of its own", () => {
+  for (const env of [
+    { TERM: "xterm-256color" },
+    { TERM: "tmux-256color", TMUX: "/tmp/x", KITTY_WINDOW_ID: "1" },
+    { VTE_VERSION: "7600" },
+  ])
+    expect([env, spacesMarks(env)]).toEqual([env, true]);
+  for (const env of [{ TERM: "xterm-kitty" }, { TERM_PROGRAM: "iTerm.app" }, { WT_SESSION: "1" }])
+    expect([env, spacesMarks(env)]).toEqual([env, false]);
 });

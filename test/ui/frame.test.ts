@@ -116,11 +116,11 @@ test("only what is disputed costs the bytes of it", () => {
     expect(text).toMatch(/^\x1b\[\?7l[\s\S]*\x1b\[\?7h$/);
 });
 
-test("on top of the screen a frame is erased without the first cell: tmux would keep it in the scrollback", () => {
+test("a frame is erased without its first cell: tmux would keep it in the scrollback", () => {
   const screen = new Screen(20, 6);
   const frame: Frame = { lines: ["> input", "status", "more"], row: 1, column: 3 };
   screen.write(drawFrame(undefined, frame));
-  const erased = eraseFrame(frame, true);
+  const erased = eraseFrame(frame);
   expect(erased).not.toContain("\r\x1b[J");
   screen.write(erased);
   expect(screen.everything()).toBe("");

@@ -42,6 +42,13 @@ test("cuts with nothing between them are one; a move of the cursor to another ro
   input.handle({ type: "text", text: "one two three" });
   expect(press("ctrl+w", "ctrl+w", "ctrl+y")).toBe("one two three|");
   expect(press("ctrl+u", "ctrl+y")).toBe("one two three|");
+  press("ctrl+u");
+  input.handle({ type: "text", text: "cd src/ui" });
+  expect(press("alt+backspace")).toBe("cd src/|");
+  expect(press("ctrl+backspace")).toBe("cd |");
+  expect(press("ctrl+y", "ctrl+w")).toBe("cd |");
+  press("ctrl+u");
+  input.handle({ type: "text", text: "one two three" });
   press("ctrl+j");
   input.handle({ type: "text", text: "four" });
   press("ctrl+w", "up", "end");

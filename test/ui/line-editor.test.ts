@@ -81,16 +81,19 @@ function typed(text: string, ...commands: EditCommand[]): string {
 test("readline keys", () => {
   expect(typed("one two| three", "word-left")).toBe("one |two three");
   expect(typed("one |two three", "word-right")).toBe("one two| three");
-  expect(typed("one two-three|", "kill-word-left")).toBe("one |");
-  expect(typed("one two-three|", "kill-word-left", "yank", "yank")).toBe("one two-threetwo-three|");
+  expect(typed("one two-three|", "kill-blank-left")).toBe("one |");
+  // Alt+Backspace: the part of it that Alt+B goes back over.
+  expect(typed("one two-three. |", "kill-word-left")).toBe("one two-|");
+  expect(typed("one two-three|", "kill-word-left", "kill-word-left", "yank")).toBe("one two-three|");
+  expect(typed("one two-three|", "kill-blank-left", "yank", "yank")).toBe("one two-threetwo-three|");
   // Cuts with nothing between them are one, in the order in which it stood.
-  expect(typed("one two three|", "kill-word-left", "kill-word-left", "yank")).toBe("one two three|");
+  expect(typed("one two three|", "kill-blank-left", "kill-blank-left", "yank")).toBe("one two three|");
   expect(typed("one |two three", "kill-word-right", "kill-word-right", "line-end", "yank")).toBe("one two three|");
   expect(typed("ab\nc|d\nef", "kill-to-end", "kill-to-end", "kill-to-start", "kill-to-start", "text-end", "yank")).toBe(
     "abef\ncd\n|",
   );
-  expect(typed("one two|", "kill-word-left", "left", "kill-to-start", "yank")).toBe("one| ");
-  expect(typed("one two|", "kill-word-left", "yank", "kill-word-left", "yank")).toBe("one two|");
+  expect(typed("one two|", "kill-blank-left", "left", "kill-to-start", "yank")).toBe("one| ");
+  expect(typed("one two|", "kill-blank-left", "yank", "kill-blank-left", "yank")).toBe("one two|");
   expect(typed("one two|", "kill-to-start", "kill-to-start", "yank")).toBe("one two|");
   expect(typed("ab|cd\nef", "kill-to-end")).toBe("ab|\nef");
   expect(typed("ab|\nef", "kill-to-end")).toBe("ab|ef");
@@ -140,4 +143,30 @@ test("a text of 200 KB is laid out and edited quickly", () => {
     layout.place(state.text, 79, state.cursor);
   }
   expect(performance.now() - started).toBeLessThan(4000);
+});
+
+test("vowel signs beside their letters: the cursor stands where terminals that count as wcwidth have it", () => {
+  const layout = createInputLayout(segmenter, true);
+  // As tmux 3.3a says after it was sent these.
+  for (const [text, cells] of [
+    ["हिन्दी", 5],
+    ["नमस्ते", 4],
+    ["यह हिंदी में", 9],
+    ["क्षत्रिय", 6],
+    ["বাংলা", 5],
+    ["தமிழ்", 4],
+    ["ไทย", 3],
+    ["日本 e\u0301", 6],
+  ] as const) {
+    expect([text, layout.place(text, 80, text.length).column]).toEqual([text, cells]);
+    for (const row of layout.rows(text, 4)) expect(layout.place(row.shown, 80, row.shown.length).column).toBeLessThanOrEqual(4);
+  }
+  expect(layout.vertical("यह हिंदी\nabcdefghi", 80, 8, 1)).toBe(9 + 7);
+  expect(createInputLayout(segmenter).place("हिन्दी", 80, 6).column).toBe(3);
+});
+
+test("at the very start of a text that begins with a line end, Home stays and Ctrl+U cuts nothing", () => {
+  const start = edit(segmenter, insert(segmenter, EMPTY, "\nabc"), "text-start");
+  expect(edit(segmenter, start, "line-start").cursor).toBe(0);
+  expect(edit(segmenter, start, "kill-to-start")).toMatchObject({ text: "\nabc", cursor: 0, killed: "" });
 });

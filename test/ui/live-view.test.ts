@@ -11,6 +11,7 @@ import { createPlainTerminal } from "../../src/ui/plain-terminal.ts";
 import { createStyle } from "../../src/ui/style.ts";
 import { createTranscript } from "../../src/ui/transcript.ts";
 import { Screen } from "../support/screen.ts";
+import { manualClock, streamOf } from "./live-stage.ts";
 
 const segmenter = createSegmenter();
 
@@ -33,73 +34,6 @@ test("every size, every cursor", () => {
     }
   }
 });
-
-type Ticking = {
-  readonly now: () => number;
-  readonly run: (ms: number) => Promise<void>;
-  readonly clock: Parameters<typeof createLiveTerminal>[0]["clock"];
-};
-
-/** A clock that goes on only when told. */
-function manualClock(): Ticking {
-  let time = 0;
-  let timers: { readonly at: number; readonly action: () => void }[] = [];
-  return {
-    now: () => time,
-    async run(ms) {
-      const end = time + ms;
-      for (;;) {
-        const [next] = timers.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at);
-        if (!next) break;
-        timers = timers.filter((timer) => timer !== next);
-        time = Math.max(time, next.at);
-        next.action();
-        await Promise.resolve();
-        await Promise.resolve();
-      }
-      time = end;
-    },
-    clock: {
-      now: () => time,
-      after(ms, action) {
-        const timer = { at: time + ms, action };
-        timers.push(timer);
-        return () => {
-          timers = timers.filter((other) => other !== timer);
-        };
-      },
-      sleep: async () => undefined,
-    },
-  };
-}
-
-/** The screen as an output stream of its size; the terminal makes CR LF of a line feed, as it does for every program. */
-function streamOf(screen: Screen, onWrite: (text: string) => void = () => undefined): OutputStream {
-  return {
-    isTerminal: true,
-    color: true,
-    get columns() {
-      return screen.columns;
-    },
-    get rows() {
-      return screen.rows;
-    },
-    broken: undefined,
-    lost: false,
-    write(part) {
-      onWrite(String(part));
-      screen.write(String(part).replaceAll(/\r?\n/g, "\r\n"));
-    },
-    line: () => undefined,
-    flush: async () => undefined,
-    onBroken: () => undefined,
-    onResize: () => () => undefined,
-    writeNow: () => undefined,
-    prepare: () => undefined,
-    hurry: () => undefined,
-    busy: false,
-  };
-}
 
 test("20,000 changes in a second are at most 30 frames; settled lines stand once, in order", async () => {
   const screen = new Screen(40, 10);

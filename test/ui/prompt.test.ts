@@ -4,13 +4,15 @@ import { type Asking, listOf, typedSecret, typedText, yesOrNo } from "../../src/
 import type { KeyEvent } from "../../src/ui/keys.ts";
 import { openPrompt } from "../../src/ui/prompt.ts";
 import { PromptCanvas } from "../../src/ui/prompt-canvas.ts";
+import { rowsThatFit } from "../../src/ui/prompt-rows.ts";
 
 const key = (name: string): KeyEvent => ({ type: "key", key: name });
 const choices = (count: number) => Array.from({ length: count }, (_, index) => ({ value: index, label: `choice ${index}` }));
 const plain = (lines: readonly string[]): string => Bun.stripANSI(lines.join("\n"));
 
 test("the canvas moves as a terminal does that nothing happens to", () => {
-  const canvas = new PromptCanvas(20, 4);
+  const canvas = new PromptCanvas(20, 26);
+  const more = Array.from({ length: 26 }, (_, index) => String(index));
   canvas.write("\x1b[?25l");
   canvas.write("one\n\x1b[31mtwo\x1b[39m\nthree\n");
   expect(canvas.shown).toEqual(["one", "\x1b[31mtwo\x1b[39m", "three"]);
@@ -19,10 +21,10 @@ test("the canvas moves as a terminal does that nothing happens to", () => {
   canvas.write("zwei");
   canvas.write("\x1b[2B");
   expect(canvas.shown).toEqual(["one", "zwei", "three"]);
-  canvas.write("\x1b[999D\x1b[3A\x1b[2B\x1b[J3\n4\n5\n6");
-  expect(canvas.shown).toEqual(["3", "4", "5", "6"]);
+  canvas.write(`\x1b[999D\x1b[3A\x1b[2B\x1b[J${more.join("\n")}`);
+  expect(canvas.shown).toEqual(more);
   canvas.write("\x1b[999D\x1b[99A\x1b[1B\x1b[Jx");
-  expect(canvas.shown).toEqual(["3", "x"]);
+  expect(canvas.shown).toEqual(["0", "x"]);
 });
 
 test("every size: no row too long, none too many, the choice under the cursor to be seen", async () => {
@@ -52,6 +54,77 @@ test("every size: no row too long, none too many, the choice under the cursor to
     prompt.press(key("escape"));
     expect(await prompt.answer).toBeUndefined();
   }
+});
+
+test("on a terminal of a few rows the marked choice is in sight, and above it what is asked; all of it is said", async () => {
+  const message = "Allow run_shell: ● Yes, or > No? --and a long command that is wrapped && rm -rf x\nfor this session: rm …";
+  const labels = ["Yes, once", "Yes, for this session", "Yes, for this project", "No"];
+  for (const columns of [120, 80, 40, 20]) {
+    const said: string[] = [];
+    const asking = listOf({ message, choices: labels.map((label) => ({ value: label, label })), isGuarded: true });
+    const prompt = await openPrompt(asking, columns, 24, (lines) => void said.push(...lines));
+    for (const label of labels) {
+      for (let rows = 2; rows <= 12; rows++) {
+        const shown = prompt.frame(columns, rows).lines.map((line) => Bun.stripANSI(line));
+        expect(shown.length).toBeLessThan(rows);
+        for (const line of shown) expect(Bun.stringWidth(line)).toBeLessThan(columns);
+        const marked = shown.findIndex((line) => line.startsWith("│  ● ") && line.endsWith(label.slice(-4)));
+        expect([columns, rows, label, marked >= 0]).toEqual([columns, rows, label, true]);
+        if (rows > 2) expect(shown.slice(0, marked).join("\n")).toContain("Allow");
+        expect(shown.filter((line) => /^│ {2}[●○]/.test(line)).length).toBeGreaterThanOrEqual(Math.min(4, rows - 2));
+      }
+      prompt.press(key("down"));
+    }
+    expect(said).toEqual(message.split("\n"));
+    prompt.press(key("escape"));
+    await prompt.answer;
+  }
+});
+
+test("a marked choice of several rows stands before the others, whole where there is room", () => {
+  const rows = [
+    "│",
+    "◆  Which?",
+    "│  ○",
+    "│  one",
+    "│  first",
+    "│  ●",
+    "│  two",
+    "│  second",
+    "│  ○ three",
+    "│  ↑/↓ to",
+    "│  navigate",
+    "└",
+  ];
+  expect(rowsThatFit(rows, 4, 40)).toEqual(["◆  Which?", "│  ●", "│  two", "│  second"]);
+  expect(rowsThatFit(rows, 2, 40)).toEqual(["◆  Which?", "│  ●"]);
+  expect(rowsThatFit(rows, 8, 40)).toEqual(rows.slice(1, 9));
+  const atEnd = rows.filter((row) => row !== "│  ○ three");
+  expect(rowsThatFit(atEnd, 4, 40)).toEqual(["◆  Which?", "│  ●", "│  two", "│  second"]);
+});
+
+test("something typed stays in sight on a terminal of a few rows", async () => {
+  for (const asking of [typedText("Name of it?", () => undefined), yesOrNo("Is that so?")]) {
+    const prompt = await openPrompt<unknown>(asking, 40, 24, () => undefined);
+    prompt.press({ type: "text", text: "y" });
+    for (let rows = 2; rows <= 6; rows++) {
+      const shown = plain(prompt.frame(40, rows).lines);
+      expect(shown.split("\n").length).toBeLessThan(rows);
+      if (rows > 2) expect(shown).toMatch(/Name of it|Is that so/);
+      if (!prompt.isOver) expect(shown).toMatch(/^│ {2}y/m);
+    }
+    prompt.press(key("escape"));
+    await prompt.answer;
+  }
+});
+
+test("a long list on a terminal of a few rows: what it is searched for stays in sight", async () => {
+  const prompt = await openPrompt(listOf({ message: "Which?", choices: choices(30) }), 40, 24, () => undefined);
+  prompt.press({ type: "text", text: "1" });
+  expect(plain(prompt.frame(40, 5).lines)).toMatch(/^◆ {2}Which\?\n│ {2}Search: 1.*\n│ {2}● choice 1\n│ {2}○ choice 10$/);
+  expect(plain(prompt.frame(40, 4).lines)).toMatch(/^◆ {2}Which\?\n│ {2}● choice 1\n│ {2}○ choice 10$/);
+  prompt.press(key("escape"));
+  await prompt.answer;
 });
 
 test("long names on small terminals: the marked choice is in sight, and can be told from the others", async () => {

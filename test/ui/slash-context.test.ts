@@ -91,9 +91,18 @@ test("/context item finds by id, path or the end of a path", async () => {
 
 test("completion names verbs, pinned paths, sources", () => {
   const { repl } = fake();
-  expect(contextWords(repl, undefined)).toContain("recover");
-  expect(contextWords(repl, "unpin")).toEqual(["a b.md"]);
-  expect(contextWords(repl, "drop")).toEqual(["--reset", "/w/AGENTS.md"]);
-  expect(contextWords(repl, "review")).toEqual(["approve", "reject"]);
-  expect(contextWords(repl, "recover")).toEqual([]);
+  expect(contextWords(repl, [])).toContain("recover");
+  expect(contextWords(repl, ["unpin"])).toEqual(["a b.md"]);
+  expect(contextWords(repl, ["drop"])).toEqual(["--reset", "/w/AGENTS.md"]);
+  expect(contextWords(repl, ["review"])).toEqual(["approve", "reject"]);
+  expect(contextWords(repl, ["recover"])).toEqual([]);
+  // One word each; what is dropped for --reset.
+  expect(contextWords(repl, ["drop", "--reset"])).toEqual(repl.controls.context.drops());
+  for (const words of [
+    ["unpin", "a"],
+    ["drop", "/w/AGENTS.md"],
+    ["drop", "--reset", "x"],
+    ["review", "approve"],
+  ])
+    expect(contextWords(repl, words)).toEqual([]);
 });
