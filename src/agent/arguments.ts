@@ -2,7 +2,7 @@
  * Tool arguments as a model wrote them → a value, or an error the model can act on (P06, P19). Never repairs JSON.
  */
 import type { ZodError, ZodType } from "zod";
-import { nestedTooDeep } from "../base/json.ts";
+import { field, isObject, list, nestedTooDeep } from "../base/json.ts";
 
 export type ParsedArguments =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
@@ -30,6 +30,43 @@ export function parseArguments(text: string): ParsedArguments {
     return { ok: false, message: `The arguments must be a JSON object, not ${kind}. The call was not run.` };
   }
   return { ok: true, value: value as Record<string, unknown> };
+}
+
+/** Whether a schema takes null, or does not say. */
+function takesNull(schema: unknown): boolean {
+  if (!isObject(schema) || schema.nullable === true) return true;
+  const { type, anyOf, oneOf } = schema;
+  if (type !== undefined && type !== "null" && !list(type).includes("null")) return false;
+  if (Array.isArray(schema.enum)) return schema.enum.includes(null);
+  if ("const" in schema) return schema.const === null;
+  const ways = [...list(anyOf), ...list(oneOf)];
+  return ways.length === 0 || ways.some(takesNull);
+}
+
+/**
+ * Models send null for what they leave out: it is absent where the schema has an optional property that takes no null. What the
+ * schema does not describe stays as it is. The same value when there is nothing to leave out.
+ */
+export function withoutNulls<V>(value: V, schema: unknown): V {
+  if (Array.isArray(value))
+    return kept(
+      value,
+      value.map((item) => withoutNulls(item, field(schema, "items"))),
+    ) as V;
+  const properties = field(schema, "properties");
+  if (!isObject(value) || !isObject(properties)) return value;
+  const required = list(field(schema, "required"));
+  const left = Object.entries(value).filter(
+    ([name, given]) =>
+      given !== null || !Object.hasOwn(properties, name) || required.includes(name) || takesNull(properties[name]),
+  );
+  const inner = left.map(([name, given]) => withoutNulls(given, Object.hasOwn(properties, name) ? properties[name] : undefined));
+  const same = left.length === Object.keys(value).length && inner.every((given, at) => given === left[at]?.[1]);
+  return same ? value : (Object.fromEntries(left.map(([name], at) => [name, inner[at]])) as V);
+}
+
+function kept(before: readonly unknown[], after: readonly unknown[]): readonly unknown[] {
+  return after.every((item, at) => item === before[at]) ? before : after;
 }
 
 function where(path: readonly PropertyKey[]): string {

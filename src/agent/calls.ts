@@ -8,7 +8,7 @@ import type { ToolContext, ToolResult } from "../tools/tool.ts";
 import { failed } from "../tools/tool.ts";
 import type { Emit } from "../types/event.ts";
 import type { ToolCall, ToolMessage } from "../types/message.ts";
-import { checkArguments, parseArguments } from "./arguments.ts";
+import { checkArguments, parseArguments, withoutNulls } from "./arguments.ts";
 import type { Toolbox, ToolEntry } from "./toolbox.ts";
 
 /** No result that leaves a tool is larger, whatever the tool did (bytes). */
@@ -97,14 +97,15 @@ async function execute(
   context: CallsContext,
 ): Promise<ToolResult> {
   if (!entry) return noTool(call.name, context);
-  const permit = await context.permit(call.name, input, entry, context.signal);
+  const given = withoutNulls(input, entry.spec.parameters);
+  const permit = await context.permit(call.name, given, entry, context.signal);
   if (!permit.allowed) {
     // Who cancels the run at the question has not denied the call (L08).
     const cancelled = context.signal.aborted ? ({ status: "cancelled" } as const) : {};
     return { ...failed(permit.reason), ...cancelled };
   }
   const tool = await entry.load();
-  const checked = checkArguments(call.name, tool.input, input);
+  const checked = checkArguments(call.name, tool.input, given);
   if (!checked.ok) return failed(checked.message);
   const hides = context.hides?.(call.name);
   return tool.run(checked.input, { ...context.tool, callId: call.id, signal: context.signal, ...(hides && { hides }) });

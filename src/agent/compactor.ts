@@ -286,8 +286,8 @@ export class Compactor {
     const beforeTokens = this.used();
     const written = await writeSummary({ ...this.#parts, turnId, covered, guidance, signal });
     if (!written.ok) {
-      const { message } = written;
-      if (!signal.aborted) this.#failed = { turnId, count: (this.#failed?.count ?? 0) + 1, message };
+      const { message, times = 1 } = written;
+      if (!signal.aborted) this.#failed = { turnId, count: (this.#failed?.count ?? 0) + times, message };
       return { done: false, message };
     }
     this.#failed = undefined;

@@ -5,6 +5,7 @@
 import { type Budget, createBudget } from "../agent/budget.ts";
 import { UserError } from "../base/user-error.ts";
 import type { Provider, ProviderRequest } from "../provider/provider.ts";
+import type { Emit } from "../types/event.ts";
 import type { ModelSettings } from "../types/settings.ts";
 import type { ChosenModel } from "./model.ts";
 
@@ -28,9 +29,17 @@ export function createActiveModel(
   threshold: number,
   configured: Readonly<Record<string, ModelSettings>>,
   isRunning: () => boolean,
+  emit: Emit,
 ): ActiveModel {
   let chosen = first;
   let budget = createBudget(first.window, threshold);
+  let warned = false;
+  const warn = (tools: number): void => {
+    if (warned || chosen.toolLimit === undefined || tools <= chosen.toolLimit) return;
+    warned = true;
+    const message = `${tools} tools are offered, and ${chosen.provider.name} takes ${chosen.toolLimit} in a request: leave some out with --deny-tool (mcp__SERVER__*), or list those you need under [mcp.servers.NAME] tools`;
+    emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "tools.many", message } });
+  };
   const active: ActiveModel = {
     reasoningEffort: undefined,
     get chosen() {
@@ -45,6 +54,7 @@ export function createActiveModel(
       },
       connect: () => chosen.provider.connect?.(),
       stream(request, signal) {
+        warn(request.tools.length);
         const { maxOutputTokens: _, ...rest } = request;
         const limit = chosen === first ? request.maxOutputTokens : configured[chosen.name]?.maxOutput;
         const effort = active.reasoningEffort ?? request.reasoningEffort;

@@ -166,7 +166,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...joined.hidden.values()] });
   const emit = hideEffects(bus.emit, hide);
   const { compaction, models } = loaded.config;
-  const active = createActiveModel(chosen, compaction.threshold, models, () => runtime.running);
+  const active = createActiveModel(chosen, compaction.threshold, models, () => runtime.running, emit);
   bus.taps.push(session.record, createWarmUp());
   for (const diagnostic of loaded.diagnostics) emit({ type: "diagnostic", diagnostic });
   const { outside, toolbox, authority, policy } = joinTools(joined, processes);

@@ -15,6 +15,7 @@ import { networkConnect } from "../provider/http.ts";
 import { modelInfo } from "../provider/models.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import type { ModelInfo, Provider } from "../provider/provider.ts";
+import { toolLimit } from "../provider/quirks.ts";
 import { chooseModel } from "../provider/select.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import type { Extras } from "./extras.ts";
@@ -33,6 +34,8 @@ export type ChosenModel = {
   readonly agent?: AcpAgentSettings;
   readonly info: ModelInfo;
   readonly window: Window;
+  /** How many tools its provider takes, where that is known. */
+  readonly toolLimit?: number;
   /** Variables that hold provider keys: never inherited by children. */
   readonly keyVariables: readonly string[];
 };
@@ -210,10 +213,12 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
   }
   const apiKey = await keyOf(settings, request);
   demandHeaders(settings, apiKey);
+  const limit = toolLimit(settings);
   const provider = createProvider(settings, {
     ...(request.fetch && { fetch: request.fetch }),
     ...(!isProxied(request.env) && { connect: networkConnect }),
     apiKey,
+    env: request.env,
     userAgent: `thndrs/${version}`,
     stallTimeoutMs: config.stallTimeoutMs,
     retry: config.retry,
@@ -224,6 +229,7 @@ export async function openModel(request: ModelRequest): Promise<ChosenModel> {
     name: `${settings.name}/${id}`,
     modelId: id,
     info,
+    ...(limit !== undefined && { toolLimit: limit }),
     window: windowOf(info, config.models[`${settings.name}/${id}`]?.contextWindow !== undefined),
     keyVariables: keyVariables(providers, request.loaded),
   };

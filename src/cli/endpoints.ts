@@ -15,6 +15,7 @@ import type { CommandContext } from "./command.ts";
 
 export type Endpoints = {
   readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly loaded: LoadedConfig;
   readonly credentials: Credentials;
   readonly providers: Readonly<Record<string, ProviderSettings>>;
@@ -32,6 +33,7 @@ export function joinEndpoints(context: CommandContext, root: string, loaded: Loa
   const credentials = createCredentials({ env, configHome: loaded.homes.config, signal });
   return {
     root,
+    env,
     loaded,
     credentials,
     providers: resolveProviders(env, loaded.config.providers),

@@ -19,7 +19,7 @@ export type Served =
 /** Asks one endpoint; the configured `models` count where it keeps no list. */
 export async function askEndpoint(endpoints: Endpoints, settings: ProviderSettings, signal: AbortSignal): Promise<Served> {
   const { models } = endpoints.loaded.config;
-  const options = { apiKey: await endpoints.keyOf(settings), userAgent: `thndrs/${version}`, models };
+  const options = { apiKey: await endpoints.keyOf(settings), userAgent: `thndrs/${version}`, models, env: endpoints.env };
   const listing = await listModels(settings, options, AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]));
   if (listing.ok) return listing;
   if (settings.models.length > 0) {

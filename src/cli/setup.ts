@@ -97,6 +97,7 @@ async function tryModel(
   const { config } = session.endpoints.loaded;
   const provider = createProvider(settings, {
     ...(key === null ? {} : { apiKey: key }),
+    env: session.endpoints.env,
     userAgent: `thndrs/${version}`,
     stallTimeoutMs: config.stallTimeoutMs,
     retry: { ...config.retry, maxTries: 1 },

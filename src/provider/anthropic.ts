@@ -2,15 +2,19 @@
  * The Anthropic Messages wire (`POST /messages`): alternating roles, content blocks, cache breakpoints, thinking with
  * signatures. Refuses: HTTP, retries; what differs between Claude generations is in claude.ts.
  */
-import { count, field, filled, isObject, type Json, object, parseJson, text, wellFormed } from "../base/json.ts";
+import { count, field, filled, isObject, type Json, list, object, parseJson, text, wellFormed } from "../base/json.ts";
 import type { Message, ToolSpec, Usage } from "../types/message.ts";
+import type { ProviderSettings } from "../types/settings.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
 import { claudeOptions, DEFAULT_MAX_OUTPUT } from "./claude.ts";
 import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
+import { isOwnServer } from "./presets.ts";
 import type { ProviderRequest } from "./provider.ts";
+import { wantsReasoning } from "./quirks.ts";
 import { brokenEnd, stopOf } from "./stop-reasons.ts";
-import { known } from "./usage.ts";
+import { joinArguments } from "./tool-calls.ts";
+import { known, newer } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
 import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache, resultText } from "./wire-text.ts";
 
@@ -21,14 +25,15 @@ const CACHE_MARK = `,"cache_control":${JSON.stringify(CACHE)}}`;
 const MARKED_USER_MESSAGES = 2;
 
 /** The wire for one provider: it remembers the bytes of messages it has written. */
-export function anthropic(): Wire {
+export function anthropic(settings: ProviderSettings): Wire {
+  const own = isOwnServer(settings, "anthropic");
   const cache = new MessageCache<Message, readonly string[]>();
   const catalogs = new MessageCache<readonly ToolSpec[], string>();
   return {
     path: "/messages",
     headers: (apiKey) => ({ "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }),
-    body: ({ request, info }) => messagesBody(request, info.maxOutput, cache, catalogs),
-    decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host),
+    body: ({ request, info }) => messagesBody(request, info.maxOutput, !own && wantsReasoning(request.model), cache, catalogs),
+    decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host, own),
   };
 }
 
@@ -47,6 +52,7 @@ function messagesTools(tools: readonly ToolSpec[]): string {
 function messagesBody(
   request: ProviderRequest,
   maxOutput: number | undefined,
+  thinking: boolean,
   cache: MessageCache<Message, readonly string[]>,
   catalogs: MessageCache<readonly ToolSpec[], string>,
 ): string {
@@ -60,7 +66,7 @@ function messagesBody(
     ...(isBlank(request.system) ? {} : { system: [{ type: "text", text: request.system, cache_control: CACHE }] }),
     ...(past.length === 0 ? {} : { tools: past, tool_choice: { type: "none" } }),
   };
-  const groups = grouped(request, cache);
+  const groups = grouped(request, thinking, cache);
   let marks = MARKED_USER_MESSAGES;
   const items: string[] = [];
   for (const group of groups.toReversed()) {
@@ -83,11 +89,11 @@ function pastTools(messages: readonly Message[]): readonly object[] {
 type Group = { readonly role: "user" | "assistant"; readonly blocks: string[] };
 
 /** Neighbours of one role become one message; the first message is the user's. */
-function grouped(request: ProviderRequest, cache: MessageCache<Message, readonly string[]>): readonly Group[] {
+function grouped(request: ProviderRequest, thinking: boolean, cache: MessageCache<Message, readonly string[]>): readonly Group[] {
   const groups: Group[] = [];
   for (const message of request.messages) {
     const role = message.role === "assistant" ? "assistant" : "user";
-    const blocks = cache.get(message, request.model, () => contentBlocks(message, request.model));
+    const blocks = cache.get(message, request.model, () => contentBlocks(message, request.model, thinking));
     if (blocks.length === 0) continue;
     const last = groups.at(-1);
     if (last?.role === role) last.blocks.push(...blocks);
@@ -99,7 +105,8 @@ function grouped(request: ProviderRequest, cache: MessageCache<Message, readonly
   return groups;
 }
 
-function contentBlocks(message: Message, model: string): readonly string[] {
+/** `thinking`: reasoning without private state (after a resume) goes back as well, unsigned. */
+function contentBlocks(message: Message, model: string, thinking: boolean): readonly string[] {
   if (message.role === "user") return [textBlock(message.text)];
   if (message.role === "tool") {
     const error = message.failed ? ',"is_error":true' : "";
@@ -107,12 +114,20 @@ function contentBlocks(message: Message, model: string): readonly string[] {
       `{"type":"tool_result","tool_use_id":${literal(message.callId)},"content":${literal(resultText(message.text))}${error}}`,
     ];
   }
-  return piecesOf(message, WIRE, model).flatMap((piece) => {
+  const pieces = piecesOf(message, WIRE, model);
+  const bare = thinking && message.calls.length > 0 && !pieces.some((piece) => piece.kind === "opaque");
+  const reasoning = bare && message.reasoning !== undefined ? [thinkingBlock(message.reasoning)] : [];
+  const blocks = pieces.flatMap((piece) => {
     if (piece.kind === "opaque") return [JSON.stringify(wellFormed(piece.value))];
     if (piece.kind === "text") return isBlank(piece.text) ? [] : [textBlock(piece.text)];
     const { id, name } = piece.call;
     return [`{"type":"tool_use","id":${literal(id)},"name":${literal(name)},"input":${argumentsObject(piece.call.arguments)}}`];
   });
+  return [...reasoning, ...blocks];
+}
+
+function thinkingBlock(thinking: string): string {
+  return `{"type":"thinking","thinking":${literal(thinking)}}`;
 }
 
 function textBlock(content: string): string {
@@ -122,7 +137,7 @@ function textBlock(content: string): string {
 type Block =
   | { readonly kind: "text"; length: number }
   | { readonly kind: "call"; id: string; name: string; parts: string[]; input: unknown }
-  | { readonly kind: "thinking"; parts: string[]; signature: string }
+  | { readonly kind: "thinking"; parts: string[]; signature: string | undefined }
   | { readonly kind: "opaque"; readonly value: unknown };
 
 /** A piece of text, reasoning or a call's arguments. */
@@ -139,15 +154,18 @@ class MessagesDecoder implements Decoder {
   readonly #model: string;
   readonly #into: Assembly;
   readonly #host: string;
+  readonly #own: boolean;
   readonly #blocks: Block[] = [];
   readonly #byIndex = new Map<number, Block>();
   #stop: string | undefined;
   #usage: Readonly<Record<string, unknown>> = {};
 
-  constructor(model: string, into: Assembly, host: string) {
+  /** `own`: the server is Anthropic's. */
+  constructor(model: string, into: Assembly, host: string, own: boolean) {
     this.#model = model;
     this.#into = into;
     this.#host = host;
+    this.#own = own;
   }
 
   get finishing(): boolean {
@@ -166,7 +184,19 @@ class MessagesDecoder implements Decoder {
     }
     if (event === "error" || frame.type === "error" || (frame.type === undefined && frame.error !== undefined))
       this.#into.fail(failureOfFrame(this.#host, errorDetail(frame), Date.now()));
-    else this.#frame(text(frame.type) ?? event ?? "", frame);
+    else if (!this.whole(frame)) this.#frame(text(frame.type) ?? event ?? "", frame);
+  }
+
+  whole(body: Json): boolean {
+    if (body.type !== "message" || !Array.isArray(body.content)) return false;
+    for (const block of list(body.content)) {
+      this.#start(undefined, object(block));
+      this.#into.settle();
+    }
+    this.#stop = filled(body.stop_reason);
+    this.#count(body.usage);
+    this.#finish();
+    return true;
   }
 
   /** EOF without `message_stop`: complete only if the server said why it stopped. */
@@ -204,7 +234,7 @@ class MessagesDecoder implements Decoder {
     if (content.type === "thinking") {
       const thinking = text(content.thinking) ?? "";
       if (thinking !== "") this.#into.reasoning(thinking);
-      return { kind: "thinking", parts: [thinking], signature: text(content.signature) ?? "" };
+      return { kind: "thinking", parts: [thinking], signature: text(content.signature) };
     }
     return content.type === "redacted_thinking" ? { kind: "opaque", value: content } : undefined;
   }
@@ -222,7 +252,8 @@ class MessagesDecoder implements Decoder {
       const piece = text(delta.thinking) ?? "";
       if (block?.kind === "thinking") block.parts.push(piece);
       this.#into.reasoning(piece);
-    } else if (delta.type === "signature_delta" && block?.kind === "thinking") block.signature += text(delta.signature) ?? "";
+    } else if (delta.type === "signature_delta" && block?.kind === "thinking")
+      block.signature = (block.signature ?? "") + (text(delta.signature) ?? "");
     else if (delta.type === "input_json_delta" && block?.kind === "call") {
       const piece = text(delta.partial_json) ?? "";
       block.parts.push(piece);
@@ -230,11 +261,13 @@ class MessagesDecoder implements Decoder {
     }
   }
 
-  /** Later frames repeat or complete the numbers; null means nothing new. */
+  /** Later frames repeat or complete the numbers. */
   #count(usage: unknown): void {
     if (!isObject(usage)) return;
-    const news = Object.entries(usage).filter(([, value]) => value !== null && value !== undefined);
-    this.#usage = { ...this.#usage, ...Object.fromEntries(news) };
+    const cached = (count(usage.cache_read_input_tokens) ?? 0) + (count(usage.cache_creation_input_tokens) ?? 0);
+    // Nothing fresh is true where all came from the cache.
+    const earlier = usage.input_tokens === 0 && cached > 0 ? { ...this.#usage, input_tokens: 0 } : this.#usage;
+    this.#usage = newer(earlier, usage);
     // At once: what a stream that breaks off has used is paid for as well.
     const known = anthropicUsage(this.#usage);
     if (Object.keys(known).length > 0) this.#into.usage(known);
@@ -252,13 +285,14 @@ class MessagesDecoder implements Decoder {
       if (block.kind === "text") items.push({ kind: "text", length: block.length });
       else if (block.kind === "opaque") items.push({ kind: "opaque", value: block.value });
       else if (block.kind === "thinking") {
+        const { signature } = block;
         const thinking = block.parts.join("").toWellFormed();
-        // An unsigned block would be rejected; it is shown and forgotten.
-        if (block.signature !== "")
-          items.push({ kind: "opaque", value: { type: "thinking", thinking, signature: block.signature } });
+        // Anthropic rejects an unsigned block, others (DeepSeek) demand it: as it came.
+        if (signature || (!this.#own && thinking !== ""))
+          items.push({ kind: "opaque", value: { type: "thinking", thinking, ...(signature !== undefined && { signature }) } });
       } else {
         calls += 1;
-        const streamed = block.parts.join("");
+        const streamed = joinArguments(block.parts);
         // Cut before its arguments began, a call has the empty object that every call begins with.
         const input = object(block.input);
         const cut = stopOf(this.#stop, 0).reason === "length" && block === this.#blocks.at(-1) && Object.keys(input).length === 0;

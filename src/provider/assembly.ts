@@ -3,14 +3,16 @@
  * held until the end, exactly one ending. The three wire decoders feed it. Refuses: JSON, HTTP.
  */
 import type { Carry, Usage } from "../types/message.ts";
-import { cleanName, freeId } from "./call-ids.ts";
+import { cleanName, freeId, type IdRule } from "./call-ids.ts";
 import type { ProviderEvent, ProviderFailure, StopReason } from "./provider.ts";
+import { newer } from "./usage.ts";
 import { TextJoiner } from "./wire-text.ts";
 
 export class Assembly {
   readonly #text = new TextJoiner();
   readonly #reasoning = new TextJoiner();
   readonly #used: () => Set<string>;
+  readonly #rule: IdRule | undefined;
   #pending: ProviderEvent[] = [];
   #buffer = "";
   #bufferKind: "text" | "reasoning" = "text";
@@ -25,8 +27,9 @@ export class Assembly {
   #ids: Set<string> | undefined;
 
   /** `used` yields the call ids of the conversation; asked only when there is a call. */
-  constructor(used: () => Set<string>) {
+  constructor(used: () => Set<string>, rule?: IdRule) {
     this.#used = used;
+    this.#rule = rule;
   }
 
   get ended(): boolean {
@@ -46,9 +49,8 @@ export class Assembly {
     this.#append("reasoning", this.#reasoning.push(piece));
   }
 
-  /** Later numbers replace earlier ones; unknown ones leave them. */
   usage(usage: Usage): void {
-    this.#usage = { ...this.#usage, ...usage };
+    this.#usage = newer(this.#usage ?? {}, usage);
   }
 
   /** Ends half surrogates: no more of the same text follows. Decoders call it where a block of text ends. */
@@ -62,7 +64,7 @@ export class Assembly {
     this.settle();
     this.#flush();
     this.#ids ??= this.#used();
-    const free = freeId(id, this.#ids);
+    const free = freeId(id, this.#ids, this.#rule);
     this.#pending.push({ type: "tool_call", call: { id: free, name: cleanName(name), arguments: args } });
     return free;
   }

@@ -4,20 +4,20 @@
  * objects. Refuses: shortening a history; inventing results that claim success.
  */
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../types/message.ts";
-import { cleanName, freeId } from "./call-ids.ts";
+import { cleanName, fits, freeId, type IdRule } from "./call-ids.ts";
 import { isBlank } from "./wire-text.ts";
 
 /** The answer given to a call whose real result was lost. */
 export const LOST_RESULT = "(no result was recorded: the outcome is unknown; check for side effects before running it again)";
 
-const SHAPE = /^[a-zA-Z0-9_-]{1,64}$/;
+const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** The same array when there is nothing to repair. */
-export function sanitizeConversation(messages: readonly Message[]): readonly Message[] {
-  return isHealthy(messages) ? messages : repair(messages);
+export function sanitizeConversation(messages: readonly Message[], ids: IdRule): readonly Message[] {
+  return isHealthy(messages, ids) ? messages : repair(messages, ids);
 }
 
-function isHealthy(messages: readonly Message[]): boolean {
+function isHealthy(messages: readonly Message[], ids: IdRule): boolean {
   const used = new Set<string>();
   let open: readonly ToolCall[] = [];
   let answered = 0;
@@ -37,7 +37,7 @@ function isHealthy(messages: readonly Message[]): boolean {
     }
     if (message.calls.length === 0 && isBlank(message.text)) return false;
     for (const call of message.calls) {
-      if (used.has(call.id) || !SHAPE.test(call.id) || !SHAPE.test(call.name)) return false;
+      if (used.has(call.id) || !fits(call.id, ids) || !NAME.test(call.name)) return false;
       used.add(call.id);
     }
     open = message.calls;
@@ -45,7 +45,7 @@ function isHealthy(messages: readonly Message[]): boolean {
   return answered === open.length;
 }
 
-function repair(messages: readonly Message[]): readonly Message[] {
+function repair(messages: readonly Message[], ids: IdRule): readonly Message[] {
   const used = new Set<string>();
   const repaired: Message[] = [];
   const taken = new Set<ToolMessage>();
@@ -59,7 +59,7 @@ function repair(messages: readonly Message[]): readonly Message[] {
       if (!isBlank(message.text)) repaired.push(message);
       return;
     }
-    const calls = message.calls.map((call) => cleanCall(call, used));
+    const calls = message.calls.map((call) => cleanCall(call, used, ids));
     repaired.push(sameCalls(calls, message.calls) ? message : withCalls(message, calls));
     message.calls.forEach((original, index) => {
       const call = calls[index] ?? original;
@@ -69,8 +69,8 @@ function repair(messages: readonly Message[]): readonly Message[] {
   return repaired;
 }
 
-function cleanCall(call: ToolCall, used: Set<string>): ToolCall {
-  const id = freeId(call.id, used);
+function cleanCall(call: ToolCall, used: Set<string>, ids: IdRule): ToolCall {
+  const id = freeId(call.id, used, ids);
   const name = cleanName(call.name);
   return id === call.id && name === call.name ? call : { id, name, arguments: call.arguments };
 }

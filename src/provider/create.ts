@@ -4,11 +4,15 @@
  */
 import { once } from "../base/once.ts";
 import { oneLine } from "../base/text.ts";
+import type { Message } from "../types/message.ts";
 import type { ProviderSettings, RetrySettings } from "../types/settings.ts";
+import { idRule } from "./call-ids.ts";
 import { sanitizeConversation } from "./conversation.ts";
 import { failure } from "./failure.ts";
 import { endpoint, type Fetch, type HttpOptions, networkFetch, streamOnce } from "./http.ts";
+import { serversOrder } from "./message-order.ts";
 import type { ModelInfo, Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
+import type { ProxyEnv } from "./proxy.ts";
 import { type Sleep, sleep, withRetry } from "./retry.ts";
 import { keyRedaction } from "./secrets.ts";
 import { withCost } from "./usage.ts";
@@ -31,6 +35,8 @@ export type ProviderOptions = {
   /** Wall clock, ms. */
   readonly now?: () => number;
   readonly sleep?: Sleep;
+  /** The environment that names a proxy. */
+  readonly env?: ProxyEnv;
 };
 
 /** A provider for one of the three HTTP wires. Its streams never throw; retries are part of the stream. */
@@ -44,9 +50,12 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     fetch: options.fetch ?? networkFetch,
     stallTimeoutMs: options.stallTimeoutMs,
     now: options.now ?? Date.now,
+    env: options.env,
   };
   const retry = { settings: options.retry, random: options.random ?? Math.random, now: http.now, sleep: options.sleep ?? sleep };
   const clean = keyRedaction(settings, apiKey);
+  const inServersOrder = serversOrder(settings);
+  const ids = idRule(settings);
   const infoOf = options.modelInfo ?? ((id: string): ModelInfo => ({ id }));
   return {
     name: settings.name,
@@ -58,9 +67,11 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
       try {
         const info = infoOf(request.model);
-        const context = { request: { ...request, messages: sanitizeConversation(request.messages) }, info };
+        const messages = sanitizeConversation(request.messages, ids);
         const spoken = await wire();
-        const attempt = (active: AbortSignal) => streamOnce(spoken, settings, context, http, active);
+        const ask = (ordered: readonly Message[], active: AbortSignal) =>
+          streamOnce(spoken, settings, { request: { ...request, messages: ordered }, info, ids }, http, active);
+        const attempt = (active: AbortSignal) => inServersOrder(messages, request.model, (ordered) => ask(ordered, active));
         for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, clean);
       } catch (error) {
         // A started stream never throws: a bug of ours must not look like a crash of the conversation.

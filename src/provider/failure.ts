@@ -13,6 +13,8 @@ import type { ProviderFailure } from "./provider.ts";
 import { retryAfterHeader, waitInText } from "./wait.ts";
 
 const MAX_MESSAGE = 600;
+/** No more is looked at of a text that is only told. */
+const MAX_BODY_SAID = 4 * 1024;
 
 /** Wordings of a request that is larger than the model's window (P16). */
 const overflow = once(
@@ -53,10 +55,14 @@ const RATE =
 const QUOTA =
   /quota|billing|credit balance|payment required|out of credits?|usage limit|spend(?:ing)? limit|insufficient.{0,3}(?:funds|balance|credits?)/i;
 const OVERLOADED =
-  /overload|server.?error|internal.?error|unavailable|try again later|bad gateway|at capacity|api_error|timeout/i;
+  /overload|server.?error|internal.?error|unavailable|try again later|bad gateway|at capacity|api_error|timeout|upstream connect|no healthy upstream/i;
 const AUTH =
   /authentication_error|invalid.?api.?key|incorrect api key|unauthori[sz]ed|permission_error|permission.?denied|unauthenticated|forbidden/i;
 const INVALID = /invalid_request|invalid.?argument|not_found_error|model_not_found|unsupported/i;
+/** A template that does not take the messages takes them no better later, whatever the status. */
+const TEMPLATE = /jinja exception|roles must alternate/i;
+/** The order of roles was refused: Mistral's own words, and those of the templates that llama.cpp, vLLM and others render. */
+const ORDER = /unexpected role '?\w+'? after role|roles must alternate/i;
 /** A wait longer than this is no rate limit any more. */
 const QUOTA_WAIT_MS = 5 * 60_000;
 
@@ -95,7 +101,8 @@ export function failureOfStatus(host: string, status: number, body: string, head
     (isRateStatus(status) ? waitInText(body, now) : undefined);
   const kind = classify(status, `${detail.code} ${detail.message}`, wait);
   const said = oneLine(detail.message, MAX_MESSAGE);
-  return failure(kind, `${host} answered ${status}${said === "" ? "" : `: ${said}`}${hint(kind, status)}`, status, wait);
+  const told = failure(kind, `${host} answered ${status}${said === "" ? "" : `: ${said}`}${hint(kind, status)}`, status, wait);
+  return ORDER.test(detail.message) ? { ...told, refuses: "order" } : told;
 }
 
 /** An error inside a stream that began with status 200 (P09). `detail` undefined: the server said nothing of it. */
@@ -114,15 +121,24 @@ export function failureOfBody(host: string, body: string, now: number): Provider
   const detail = errorDetail(parsed);
   if (detail !== undefined) return failureOfFrame(host, detail, now);
   const title = pageTitle(body);
-  if (title !== undefined)
-    return failure(
-      "protocol",
-      `${host} answered with a web page (${title}) instead of an event stream; check the base URL`,
-      200,
-      undefined,
-    );
+  if (title !== undefined) {
+    // Proxies tell the status in the title alone.
+    const told = Number(/^[45]\d\d(?!\d)/.exec(title)?.[0] ?? 0) || undefined;
+    const kind = classify(told, title, undefined);
+    const advice = kind === "protocol" ? "; check the base URL" : told === undefined ? "" : hint(kind, told);
+    return failure(kind, `${host} answered with a web page (${title}) instead of an event stream${advice}`, 200);
+  }
   const form = parsed === undefined ? "text" : "JSON";
-  return failure("protocol", `${host} answered with ${form} instead of an event stream: ${oneLine(body, 200)}`, 200);
+  const said = oneLine(body.slice(0, MAX_BODY_SAID), 200);
+  return failure(classify(undefined, said, undefined), `${host} answered with ${form} instead of an event stream: ${said}`, 200);
+}
+
+/** A stream that ended early; `stray` is what stood in it and was no event. */
+export function failureOfCut(host: string, stray: string, now: number): ProviderFailure {
+  const detail = errorDetail(parseJson(stray));
+  if (detail !== undefined) return failureOfFrame(host, detail, now);
+  const said = oneLine(stray, 200);
+  return failure("truncated", `${host} ended the stream before the answer was complete${said === "" ? "" : `: ${said}`}`);
 }
 
 /** A connection that could not be made or broke. `started` says that a part of the response had arrived. */
@@ -185,6 +201,7 @@ function classify(status: number | undefined, said: string, wait: number | undef
   const sizeStatus = status === undefined || status === 400 || status === 413 || status === 422 || status >= 500;
   if (sizeStatus && overflow().test(said) && !RATE.test(said)) return "context_overflow";
   if (status === 413 || neverFits(said)) return "context_overflow";
+  if (TEMPLATE.test(said)) return "invalid_request";
   if (status === 402) return "quota";
   if (/rate_limit_(?:exceeded|error)/.test(said) && !/insufficient_quota/.test(said)) return "rate_limit";
   // A quota that is free again within minutes is a rate limit, however it is called.

@@ -2,15 +2,16 @@
  * One try of one request: fetch, read, decode. Whatever happens becomes an event; nothing is thrown. The only place that
  * fetches for models (house rule 8). Refuses: retries (retry.ts), wire formats.
  */
-import { parseJson } from "../base/json.ts";
+import { isObject, parseJson } from "../base/json.ts";
 import { isLoopback } from "../base/loopback.ts";
 import { PACKED, unpackedBody } from "../base/packed-body.ts";
 import { variablePrefix } from "../base/variable-name.ts";
 import type { ProviderSettings } from "../types/settings.ts";
 import { Assembly } from "./assembly.ts";
 import { usedIds } from "./call-ids.ts";
-import { failure, failureOfBody, failureOfError, failureOfStatus } from "./failure.ts";
+import { errorDetail, failure, failureOfBody, failureOfCut, failureOfError, failureOfStatus } from "./failure.ts";
 import type { ProviderEvent, ProviderFailure } from "./provider.ts";
+import { failureOfProxy, type ProxyEnv } from "./proxy.ts";
 import { EventStream, MAX_BODY } from "./sse.ts";
 import { EndTrust } from "./stop-reasons.ts";
 import { humanWait } from "./wait.ts";
@@ -45,6 +46,8 @@ export type HttpOptions = {
   readonly stallTimeoutMs: number;
   /** Wall clock, ms. */
   readonly now: () => number;
+  /** Names the proxy, if there is one. */
+  readonly env?: ProxyEnv | undefined;
 };
 
 /** After the answer is complete only usage may follow; a server that keeps the line open, or says nothing on it, is not waited for. */
@@ -122,6 +125,12 @@ type Reading = { readonly assembly: Assembly; readonly decoder: Decoder; readonl
 
 type Read = { readonly done: boolean; readonly value?: Uint8Array };
 
+/** Some servers do not stream, whatever they are asked. */
+function isWholeAnswer(body: string, decoder: Decoder): boolean {
+  const parsed = parseJson(body);
+  return isObject(parsed) && errorDetail(parsed) === undefined && decoder.whole(parsed);
+}
+
 /** The life of one connection: its abort, its silence timer, its reader. */
 class Exchange {
   readonly #url: URL;
@@ -162,7 +171,8 @@ class Exchange {
       reading = this.#prepareReading(wire, context, host);
       response = await this.#wait(sent);
     } catch (error) {
-      return yield this.#interrupted() ?? failureOfError(host, error, false);
+      const proxy = failureOfProxy(this.#url, error, this.#options.env);
+      return yield this.#interrupted() ?? proxy ?? failureOfError(host, error, false);
     }
     this.#lastEvent = performance.now();
     this.#reader = unpackedBody(response)?.getReader();
@@ -177,7 +187,7 @@ class Exchange {
   }
 
   #prepareReading(wire: Wire, context: WireContext, host: string): Reading {
-    const assembly = new Assembly(() => usedIds(context.request.messages));
+    const assembly = new Assembly(() => usedIds(context.request.messages), context.ids);
     const decoder = wire.decoder(context, assembly, host);
     const trust = new EndTrust();
     const stream = new EventStream((event, data) => {
@@ -227,10 +237,9 @@ class Exchange {
     if (!assembly.ended && (cut === undefined || cut.class === "stalled") && whole) decoder.close();
     if (!assembly.ended && cut !== undefined) assembly.fail(cut);
     if (!assembly.ended && broken !== undefined) assembly.fail(failureOfError(host, broken, true));
-    if (!assembly.ended && stream.foreignBody !== undefined)
-      assembly.fail(failureOfBody(host, stream.foreignBody, this.#options.now()));
-    if (!assembly.ended && !decoder.close())
-      assembly.fail(failure("truncated", `${host} ended the stream before the answer was complete`));
+    const body = assembly.ended ? undefined : stream.foreignBody;
+    if (body !== undefined && !isWholeAnswer(body, decoder)) assembly.fail(failureOfBody(host, body, this.#options.now()));
+    if (!assembly.ended && !decoder.close()) assembly.fail(failureOfCut(host, stream.stray, this.#options.now()));
     yield* assembly.drain();
   }
 

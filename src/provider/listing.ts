@@ -9,6 +9,7 @@ import { failure, failureOfError, failureOfStatus, pageTitle } from "./failure.t
 import { endpoint, type Fetch, networkFetch, noUrl, requestHeaders } from "./http.ts";
 import { modelInfo } from "./models.ts";
 import type { ModelInfo, ProviderFailure } from "./provider.ts";
+import { failureOfProxy, type ProxyEnv } from "./proxy.ts";
 import { keyRedaction } from "./secrets.ts";
 import { MAX_BODY } from "./sse.ts";
 import { loadWire } from "./wires.ts";
@@ -18,6 +19,8 @@ type ListOptions = {
   readonly userAgent: string;
   readonly fetch?: Fetch;
   readonly models?: Readonly<Record<string, ModelSettings>>;
+  /** The environment that names a proxy. */
+  readonly env?: ProxyEnv;
 };
 
 type Listing =
@@ -58,7 +61,7 @@ export async function listModels(settings: ProviderSettings, options: ListOption
     return { ok: true, models: [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)) };
   } catch (error) {
     if (signal.aborted) return failed(failure("cancelled", "cancelled"));
-    return failed(failureOfError(url.host, error, false));
+    return failed(failureOfProxy(url, error, options.env) ?? failureOfError(url.host, error, false));
   }
 }
 

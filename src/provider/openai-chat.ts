@@ -188,6 +188,14 @@ class ChatDecoder implements Decoder {
     if (isObject(usage)) this.#into.usage(chatUsage(usage));
   }
 
+  whole(body: Json): boolean {
+    const choice = list(body.choices)[0];
+    if (!isObject(choice)) return false;
+    if (saysError(choice)) this.#fail(errorDetail(choice));
+    else this.#frame(body, choice);
+    return this.#into.ended || this.#end();
+  }
+
   /** EOF without `[DONE]`: complete only if the server said why it stopped. */
   close(): boolean {
     return this.#finish !== undefined && this.#end();

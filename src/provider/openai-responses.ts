@@ -2,12 +2,13 @@
  * The Responses wire (`POST /responses`), stateless: nothing is stored at the provider, reasoning items travel encrypted
  * and come back in the same run. Refuses: HTTP, retries, server-side conversations.
  */
-import { count, field, filled, isObject, list, object, parseJson, text, wellFormed } from "../base/json.ts";
+import { count, field, filled, isObject, type Json, list, object, parseJson, text, wellFormed } from "../base/json.ts";
 import type { Message, ToolSpec, Usage } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import { type CarryItem, makeCarry, piecesOf } from "./carry.ts";
 import { errorDetail, failureOfFrame, notJson } from "./failure.ts";
 import type { ProviderRequest, StopReason } from "./provider.ts";
+import { joinArguments } from "./tool-calls.ts";
 import { known } from "./usage.ts";
 import type { Decoder, Wire } from "./wire.ts";
 import { argumentsObject, bodyWithList, isBlank, jsonText, literal, MessageCache, resultText } from "./wire-text.ts";
@@ -93,8 +94,15 @@ class ResponsesDecoder implements Decoder {
   /** Output items in order: what is to be handed out or carried at the end. */
   readonly #order: (OpenCall | { readonly opaque: unknown } | { readonly textEnd: number })[] = [];
   readonly #calls = new Map<string, OpenCall>();
+  /** Messages that are complete, by item. */
+  readonly #told = new Set<string>();
   #refused = false;
   #summary = "";
+  /** Where the text of the part, and of the message, begins that is being told. */
+  #partAt = 0;
+  #messageAt = 0;
+  /** What the last complete message or call said of itself. */
+  #status: unknown;
 
   constructor(model: string, into: Assembly, host: string) {
     this.#model = model;
@@ -112,9 +120,17 @@ class ResponsesDecoder implements Decoder {
       return;
     }
     const type = text(frame.type) ?? event ?? "";
+    if (this.whole(frame)) return;
     if (type === "error" || (frame.error !== undefined && frame.error !== null && !type.startsWith("response.")))
       this.#into.fail(failureOfFrame(this.#host, errorDetail(frame), Date.now()));
     else this.#event(type, frame);
+  }
+
+  /** Some servers do not stream, whatever they are asked. */
+  whole(body: Json): boolean {
+    if (body.object !== "response" || !Array.isArray(body.output)) return false;
+    this.#close("response.completed", body);
+    return true;
   }
 
   /** Only a closing event makes a response whole. */
@@ -130,6 +146,13 @@ class ResponsesDecoder implements Decoder {
       case "response.refusal.delta":
         this.#refused = true;
         this.#into.text(text(frame.delta) ?? "");
+        break;
+      case "response.output_text.done":
+        this.#wholePart(frame.text);
+        break;
+      case "response.refusal.done":
+        this.#refused = true;
+        this.#wholePart(frame.refusal);
         break;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
@@ -166,7 +189,22 @@ class ResponsesDecoder implements Decoder {
     if (status === "failed" || status === "cancelled")
       this.#into.fail(failureOfFrame(this.#host, errorDetail(response), Date.now()));
     else if (status !== "incomplete") this.#finish(response, undefined);
-    else this.#finish(response, text(field(response.incomplete_details, "reason")) ?? "max_output_tokens");
+    else {
+      const reason = text(field(response.incomplete_details, "reason"));
+      this.#finish(response, reason ?? (this.#endsComplete(response) ? undefined : "max_output_tokens"));
+    }
+  }
+
+  /** Without a reason, what the last item says of itself is the better word. */
+  #endsComplete(response: Readonly<Record<string, unknown>>): boolean {
+    const last = list(response.output).findLast((item) => isAnswer(field(item, "type")));
+    return (field(last, "status") ?? this.#status) === "completed";
+  }
+
+  /** A part that is told as a whole: servers may leave out its pieces. */
+  #wholePart(whole: unknown): void {
+    if (this.#into.textLength === this.#partAt) this.#into.text(text(whole) ?? "");
+    this.#partAt = this.#into.textLength;
   }
 
   #reasoning(type: string, frame: Readonly<Record<string, unknown>>): void {
@@ -196,13 +234,12 @@ class ResponsesDecoder implements Decoder {
 
   #done(frame: Readonly<Record<string, unknown>>): void {
     const item = object(frame.item);
+    if (isAnswer(item.type)) this.#status = item.status;
     if (item.type === "reasoning") {
       // Without the encrypted text a stateless server could not read it back.
       if (filled(item.encrypted_content) !== undefined) this.#order.push({ opaque: carried(item) });
-    } else if (item.type === "message") {
-      this.#into.settle();
-      this.#order.push({ textEnd: this.#into.textLength });
-    } else if (item.type === "function_call") {
+    } else if (item.type === "message") this.#message(frame, item);
+    else if (item.type === "function_call") {
       let call = this.#calls.get(this.#key(frame, item));
       if (call === undefined) {
         this.#added(frame);
@@ -213,6 +250,21 @@ class ResponsesDecoder implements Decoder {
       call.name = filled(item.name) ?? call.name;
       call.whole = text(item.arguments) ?? call.whole;
     }
+  }
+
+  #message(frame: Readonly<Record<string, unknown>>, item: Readonly<Record<string, unknown>>): void {
+    const key = `${String(item.id)} ${String(frame.output_index)}`;
+    if (this.#into.textLength === this.#messageAt && !this.#told.has(key)) {
+      for (const part of list(item.content)) {
+        if (field(part, "type") === "refusal") this.#refused = true;
+        this.#into.text(text(field(part, "text")) ?? text(field(part, "refusal")) ?? "");
+      }
+    }
+    this.#into.settle();
+    if (this.#into.textLength > this.#messageAt) this.#told.add(key);
+    this.#messageAt = this.#into.textLength;
+    this.#partAt = this.#messageAt;
+    this.#order.push({ textEnd: this.#messageAt });
   }
 
   #finish(response: Readonly<Record<string, unknown>>, incomplete: string | undefined): void {
@@ -228,21 +280,21 @@ class ResponsesDecoder implements Decoder {
         textAt = entry.textEnd;
       } else {
         calls += 1;
-        items.push({ kind: "call", id: this.#into.call(entry.id, entry.name, entry.whole ?? entry.parts.join("")) });
+        items.push({ kind: "call", id: this.#into.call(entry.id, entry.name, entry.whole ?? joinArguments(entry.parts)) });
       }
     }
     this.#into.stop(this.#reason(incomplete, calls), makeCarry(WIRE, this.#model, items));
   }
 
-  /** Servers that stream no items at all put everything into the closing event. */
+  /** Servers put what they did not stream into the closing event. */
   #adoptOutput(output: readonly unknown[]): void {
-    if (this.#order.length > 0 || this.#into.textLength > 0) return;
+    const told: Readonly<Record<string, boolean>> = {
+      message: this.#into.textLength > 0,
+      function_call: this.#calls.size > 0,
+      reasoning: this.#order.some((entry) => "opaque" in entry),
+    };
     output.forEach((item, index) => {
-      if (field(item, "type") === "message") {
-        for (const part of list(field(item, "content")))
-          this.#into.text(text(field(part, "text")) ?? text(field(part, "refusal")) ?? "");
-      }
-      this.#done({ item, output_index: index });
+      if (told[String(field(item, "type"))] === false) this.#done({ item, output_index: index });
     });
   }
 
@@ -251,6 +303,11 @@ class ResponsesDecoder implements Decoder {
     if (incomplete !== undefined) return "length";
     return calls > 0 ? "tool_calls" : "end";
   }
+}
+
+/** What ends a response; reasoning does not. */
+function isAnswer(type: unknown): boolean {
+  return type === "message" || type === "function_call";
 }
 
 /** A reasoning item as it may be sent back: servers refuse members they only send, its status above all. */

@@ -89,6 +89,11 @@ export function presetOf(settings: ProviderSettings): string | undefined {
   return host === undefined ? undefined : PRESET_NAMES.find((name) => hostOf(PRESETS[name]?.baseUrl) === host);
 }
 
+/** Whether the server is the preset's own, and not one that is spoken to in its place. */
+export function isOwnServer(settings: ProviderSettings, preset: string): boolean {
+  return hostOf(settings.baseUrl) === hostOf(PRESETS[preset]?.baseUrl);
+}
+
 function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }

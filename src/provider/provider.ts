@@ -55,6 +55,8 @@ export type ProviderFailure = {
   readonly message: string;
   readonly retryAfterMs?: number;
   readonly status?: number;
+  /** What of the request the server did not take, where another form of it may do. */
+  readonly refuses?: "order";
 };
 
 export interface Provider {

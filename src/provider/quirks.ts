@@ -77,11 +77,29 @@ const STRICT_SERVERS: ReadonlySet<string> = new Set(["openai", "groq", "cerebras
 /** Gemini 3 and later reject calls without a signature; this value is documented for histories made elsewhere. */
 const FOREIGN_SIGNATURE = { google: { thought_signature: "skip_thought_signature_validator" } };
 
+/** Models whose servers and templates take no user directly behind a tool's result, whoever serves them. */
+const WANTS_BRIDGE = /mistral|ministral|mixtral|devstral|codestral|magistral|pixtral|voxtral|gemma/i;
+
+/** Whether a word of the assistant must stand between a tool's result and the user. Others are better off without it. */
+export function wantsBridge(settings: ProviderSettings, model: string): boolean {
+  return presetOf(settings) === "mistral" || WANTS_BRIDGE.test(model);
+}
+
+/** How many tools one request may offer; undefined where nobody says. */
+export function toolLimit(settings: ProviderSettings): number | undefined {
+  return presetOf(settings) === "openai" ? 128 : undefined;
+}
+
+/** Whether a model's server refuses a history of calls whose reasoning is left out. */
+export function wantsReasoning(model: string): boolean {
+  return WANTS_REASONING.test(model);
+}
+
 /** What this model's provider takes; a provider under another name but at a known address is that provider. */
 export function chatQuirks(settings: ProviderSettings, model: string): ChatQuirks {
   const preset = presetOf(settings) ?? "";
   const quirks = { ...BASE, ...BY_NAME[preset] };
   if (preset === "gemini" && /gemini-(?:[3-9]|\d\d)/.test(model)) return { ...quirks, foreignCall: FOREIGN_SIGNATURE };
   if (quirks.reasoning !== "unknown" || STRICT_SERVERS.has(preset)) return quirks;
-  return WANTS_REASONING.test(model) ? { ...quirks, reasoning: "welcome" } : quirks;
+  return wantsReasoning(model) ? { ...quirks, reasoning: "welcome" } : quirks;
 }

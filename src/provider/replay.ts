@@ -5,7 +5,7 @@
  */
 import type { Message } from "../types/message.ts";
 import { unfitArguments } from "./call-fit.ts";
-import { freeId, usedIds } from "./call-ids.ts";
+import { freeId, OWN_IDS, usedIds } from "./call-ids.ts";
 import { failure } from "./failure.ts";
 import type { Provider, ProviderEvent, ProviderRequest } from "./provider.ts";
 import { callsOf, parseRecording, type RecordedResponse } from "./recording.ts";
@@ -42,7 +42,7 @@ export function createReplay(source: string, file = "recording"): Provider {
       for (const event of response) {
         if (signal.aborted) return yield failure("cancelled", "cancelled");
         if (event.type === "tool_call") {
-          const id = freeId(event.call.id, used);
+          const id = freeId(event.call.id, used, OWN_IDS);
           ids.push(id);
           yield { type: "tool_call", call: { ...event.call, id } };
         } else if (event.type === "text") yield* pieces(event.text);

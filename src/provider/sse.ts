@@ -1,6 +1,7 @@
 /**
  * Bytes of a response body to server-sent events: any chunking, LF, CRLF or CR, comments, a last frame without a blank
- * line. Bodies that are no event stream at all (JSON, a web page) are kept, bounded, for the failure message.
+ * line. Bodies that are no event stream at all (JSON, a web page, plain text) are kept, bounded: they say what went wrong, or
+ * are the whole answer of a server that does not stream.
  * Refuses: meaning of events.
  */
 import { createParser, type EventSourceParser } from "eventsource-parser";
@@ -8,8 +9,12 @@ import { FrameRuns, type TextIn } from "./frame-runs.ts";
 
 /** One event may be this many characters; a server that sends more is broken or hostile. */
 const MAX_EVENT = 32 * 1024 * 1024;
-/** How much of a body that is no event stream is kept. */
+/** How much is kept of a body that only tells what went wrong. */
 export const MAX_BODY = 64 * 1024;
+/** How much is kept of what follows the last event. */
+const MAX_STRAY = 4 * 1024;
+/** A line of an event stream, whole or cut. */
+const LINE = /^(?::|(?:data|event|id|retry)(?::|$)|d(?:at?)?$|e(?:v(?:en?)?)?$|i$|r(?:e(?:tr?)?)?$)/;
 
 type OnEvent = (event: string | undefined, data: string) => void;
 
@@ -21,7 +26,11 @@ export class EventStream {
   /** Between two events the parser holds nothing: what comes next may be taken past it. */
   #between = false;
   #mode: "unknown" | "events" | "body" = "unknown";
-  #body = "";
+  readonly #body: string[] = [];
+  #bodyRoom = MAX_BODY;
+  /** The text since the last event. */
+  #since = "";
+  #events = 0;
   /** True once a single event was larger than the bound; nothing more is read. */
   overflowed = false;
   /** True while the rest after the last line break is read: what it holds may be cut. */
@@ -34,6 +43,7 @@ export class EventStream {
     this.#parser = createParser({
       maxBufferSize: MAX_EVENT,
       onEvent: ({ event, data }) => {
+        this.#events += 1;
         onEvent(event, data);
         this.#runs?.learn(event, data);
       },
@@ -56,17 +66,24 @@ export class EventStream {
 
   /** The text of a body that is no event stream; undefined when events (or nothing but comments) came. */
   get foreignBody(): string | undefined {
-    return this.#mode === "events" ? undefined : this.#body;
+    if (this.#mode !== "events") return this.#body.join("");
+    return this.#events > 0 || this.stray === "" ? undefined : this.stray;
+  }
+
+  /** What follows the last event and is no part of one. */
+  get stray(): string {
+    const lines = this.#since.split(/\r\n|\r|\n/);
+    return lines.filter((line) => line !== "" && !LINE.test(line)).join("\n");
   }
 
   #take(text: string): void {
     if (text === "" || this.overflowed) return;
     if (this.#mode === "events") {
-      this.#events(text);
+      this.#read(text);
       return;
     }
     if (this.#mode === "body") {
-      this.#body = (this.#body + text).slice(0, MAX_BODY);
+      this.#keep(text);
       return;
     }
     // Only white space so far: it may be a body of either kind.
@@ -74,14 +91,29 @@ export class EventStream {
     if (first === undefined) return;
     if (first === "{" || first === "[" || first === "<") {
       this.#mode = "body";
-      this.#body = text.slice(0, MAX_BODY);
+      if (first === "{") this.#bodyRoom = MAX_EVENT;
+      this.#keep(text);
       return;
     }
     this.#mode = "events";
-    this.#events(text);
+    this.#read(text);
   }
 
-  #events(text: string): void {
+  #keep(text: string): void {
+    const kept = text.slice(0, this.#bodyRoom);
+    this.#bodyRoom -= kept.length;
+    if (kept !== "") this.#body.push(kept);
+  }
+
+  #read(text: string): void {
+    const before = this.#events;
+    this.#parse(text);
+    const since = this.#events > before ? text.slice(text.lastIndexOf("\n\n") + 1) : text;
+    if (this.#events > before) this.#since = since.slice(0, MAX_STRAY);
+    else if (this.#since.length < MAX_STRAY) this.#since += since.slice(0, MAX_STRAY);
+  }
+
+  #parse(text: string): void {
     const runs = this.#runs;
     if (runs === undefined) {
       this.#parser.feed(text);
@@ -91,6 +123,7 @@ export class EventStream {
     while (at < text.length && !this.overflowed) {
       const run = this.#between ? runs.take(text, at) : undefined;
       if (run !== undefined) {
+        this.#events += 1;
         this.#onEvent(run.event, run.data);
         at = run.end;
         continue;

@@ -26,6 +26,9 @@ type Open = {
   extra?: unknown;
 };
 
+/** Longer arguments are not empty ones. */
+const MAX_PLACE = 16;
+
 export class CallJoiner {
   readonly #calls: Open[] = [];
   readonly #byIndex = new Map<number, Open>();
@@ -47,6 +50,11 @@ export class CallJoiner {
     if (fragment.extra !== undefined) open.extra = fragment.extra;
     if (isRepeat(open, fragment)) return;
     if (fragment.arguments === "") return;
+    if (holdsPlace(open, fragment.arguments)) {
+      open.parts = [];
+      open.size = 0;
+      open.scan = new ObjectScan();
+    }
     open.parts.push(fragment.arguments);
     open.size += fragment.arguments.length;
     this.#length += fragment.arguments.length;
@@ -100,6 +108,7 @@ function continues(call: Open, fragment: Fragment): boolean {
   if (call.name === "") return call.id === "" || fragment.id === undefined || call.id === fragment.id;
   if (isRepeat(call, fragment)) return true;
   if (call.name !== fragment.name) return false;
+  if (fragment.id !== undefined && fragment.id === call.id && holdsPlace(call, fragment.arguments)) return true;
   const other = fragment.id !== undefined && call.id !== "" && call.id !== fragment.id;
   if (call.parts.every((part) => part.trim() === "")) return !other;
   if (other && fragment.arguments.trimStart().startsWith("{")) return false;
@@ -111,6 +120,17 @@ function isRepeat(call: Open, fragment: Fragment): boolean {
   if (fragment.id === undefined || fragment.id !== call.id || fragment.name !== call.name) return false;
   if (fragment.arguments === "" || fragment.arguments.length !== call.size) return false;
   return fragment.arguments === call.parts.join("") && isWhole(fragment.arguments);
+}
+
+/** Some servers begin every call with empty arguments; what then begins an object of its own takes their place. */
+function holdsPlace({ parts, size }: { readonly parts: readonly string[]; readonly size: number }, next: string): boolean {
+  return size < MAX_PLACE && /^\s*(?:\{\s*\}|null)\s*$/.test(parts.join("")) && next.trimStart().startsWith("{");
+}
+
+/** The arguments of one call from its pieces. */
+export function joinArguments(parts: readonly string[]): string {
+  const [first = "", ...rest] = parts.filter((part) => part !== "");
+  return holdsPlace({ parts: [first], size: first.length }, rest[0] ?? "") ? rest.join("") : parts.join("");
 }
 
 function isWhole(text: string): boolean {

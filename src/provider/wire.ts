@@ -3,7 +3,9 @@
  * (openai-chat.ts, openai-responses.ts, anthropic.ts). Refuses: HTTP, retries.
  */
 
+import type { Json } from "../base/json.ts";
 import type { Assembly } from "./assembly.ts";
+import type { IdRule } from "./call-ids.ts";
 import type { TextIn } from "./frame-runs.ts";
 import type { ModelInfo, ProviderRequest } from "./provider.ts";
 
@@ -11,11 +13,15 @@ import type { ModelInfo, ProviderRequest } from "./provider.ts";
 export type WireContext = {
   readonly request: ProviderRequest;
   readonly info: ModelInfo;
+  /** The form of call ids. */
+  readonly ids: IdRule;
 };
 
 export interface Decoder {
   /** Takes one server-sent event. The assembly's `ended` says when the response is complete. */
   take(event: string | undefined, data: string): void;
+  /** Takes a body that is one whole answer instead of a stream; false when it is none. */
+  whole(body: Json): boolean;
   /** The stream is over (cleanly or not) and the assembly has not ended: true when what came is a whole response. */
   close(): boolean;
   /**

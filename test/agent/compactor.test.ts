@@ -82,6 +82,30 @@ test("a refused, an empty and a failed summary change nothing; after two in a ro
   }
 });
 
+test.each([
+  ["nothing", [{ type: "stop", reason: "end" }]],
+  [
+    "only reasoning",
+    [
+      { type: "reasoning", text: "hm" },
+      { type: "stop", reason: "length" },
+    ],
+  ],
+] as const)("a summary that holds %s is asked for once more, then said with what helps", async (_, silence) => {
+  const { made, asked, events } = compactor(looped(22), [silence, SUMMARY]);
+  await made.beforeRequest("turn-1", never);
+  expect([asked.length, compactions(events).length]).toEqual([2, 1]);
+  const [first = "", second = ""] = asked.map((request) => request.messages[0]?.text);
+  expect(second.slice(0, first.length)).toBe(first);
+  expect(second).toContain("held no text");
+  const mute = compactor(looped(22), [silence]);
+  expect(await mute.made.compact("turn-1", "", never)).toMatchObject({
+    done: false,
+    message: expect.stringMatching(/twice; choose another model \(--model, \/model\), or/) as never,
+  });
+  expect(mute.asked).toHaveLength(2);
+});
+
 test("a cancelled summary is no failed one", async () => {
   const messages = looped(22);
   const { made, asked } = compactor(messages, [

@@ -8,7 +8,13 @@ const model = (name: string): ChosenModel =>
 
 test("a model is not put in another's place while a turn runs", () => {
   let running = true;
-  const active = createActiveModel(model("one"), 0.8, {}, () => running);
+  const active = createActiveModel(
+    model("one"),
+    0.8,
+    {},
+    () => running,
+    () => {},
+  );
   expect(() => active.use(model("two"))).toThrow("a turn is running");
   expect(active.chosen.name).toBe("one");
   running = false;

@@ -193,7 +193,7 @@ test("L09 steering of a run that fails comes back into the line", async () => {
   await terminal.waitFor((screen) => screen.currentLine().includes("❯ do not lose me"));
   terminal.press("enter");
   await terminal.waitFor("this time it worked");
-  expect(stage.userTexts(2).at(-1)).toBe("do not lose me");
+  expect(stage.userTexts(2).at(-1)).toBe("one\n\ndo not lose me");
 });
 
 test("L09 what a run gives back while the editor is open is not lost with it; the editor's file is gone afterwards", async () => {
@@ -220,7 +220,7 @@ test("L09 what a run gives back while the editor is open is not lost with it; th
   await terminal.waitFor((screen) => screen.currentLine() === "  do not lose me");
   terminal.press("enter");
   await terminal.waitFor("this time it worked");
-  expect(stage.userTexts(2).at(-1)).toBe("edited\ndo not lose me");
+  expect(stage.userTexts(2).at(-1)).toBe("one\n\nedited\ndo not lose me");
   expect(readdirSync(join(home.path, "state")).filter((name) => name.startsWith("input"))).toEqual([]);
 });
 

@@ -1,8 +1,9 @@
 /** P04: what is one tool call, in the many ways servers send fragments. */
 import { expect, test } from "bun:test";
-import { cleanId, freeId, nineCharacterId } from "../../src/provider/call-ids.ts";
+import { cleanId, freeId, idRule, nineCharacterId, OWN_IDS } from "../../src/provider/call-ids.ts";
 import { CallJoiner } from "../../src/provider/tool-calls.ts";
-import { collect, encode, memoryFetch, settingsFor, testProvider } from "../support/wire/stream.ts";
+import type { Message } from "../../src/types/message.ts";
+import { collect, encode, memoryFetch, requestOf, settingsFor, testProvider } from "../support/wire/stream.ts";
 
 type Wire = { index?: number; id?: string | null; name?: string | null; args?: unknown };
 
@@ -233,4 +234,42 @@ test("ids: cleaned, cut with a hash, free, nine characters where demanded", () =
   expect(nineCharacterId("abcDEF123")).toBe("abcDEF123");
   expect(nineCharacterId("call_1")).toMatch(/^[a-z0-9]{9}$/);
   expect(nineCharacterId("call_1")).not.toBe(nineCharacterId("call_2"));
+});
+
+test("ids of chat servers go back as they came; what cannot is made to fit", () => {
+  const signed = `call_1__thought__${"CiQB+/".repeat(400)}==`;
+  const used = new Set<string>();
+  for (const id of ["functions.read_file:0", "call|fc_123|x", "ü", signed]) expect(freeId(id, used, OWN_IDS)).toBe(id);
+  // A number that is taken gives way to the next one: the model reads its own form again.
+  expect(freeId("functions.read_file:0", used, OWN_IDS)).toBe("functions.read_file:1");
+  expect(freeId("functions.read_file:1", used, OWN_IDS)).toBe("functions.read_file:2");
+  expect(freeId("a b\n", used, OWN_IDS)).toBe("a_b_");
+  expect(freeId("x".repeat(20_000), used, OWN_IDS)).toHaveLength(64);
+  const openai = idRule(settingsFor("chat", "https://api.openai.com/v1", { name: "openai" }));
+  expect([freeId("y".repeat(64), used, openai).length, freeId("functions.read:0", used, openai)]).toEqual([
+    40,
+    "functions_read_0",
+  ]);
+});
+
+test("a chat server gets its ids back, another server gets ids that it takes", async () => {
+  const chunk = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  const call = { index: 0, id: "functions.read:0", function: { name: "read", arguments: "{}" } };
+  const fetch = memoryFetch({ chunks: encode(chunk({ tool_calls: [call] }, "tool_calls")) });
+  const chat = testProvider(settingsFor("chat", "http://mock.test/v1"), { fetch });
+  const { calls } = await collect(chat);
+  const history: readonly Message[] = [
+    { role: "user", text: "x" },
+    { role: "assistant", text: "", calls },
+    { role: "tool", callId: calls[0]?.id ?? "", name: "read", text: "r", failed: false },
+  ];
+  await collect(chat, requestOf(history));
+  const back = JSON.parse(fetch.bodies[1] ?? "").messages.slice(2) as Record<string, unknown>[];
+  expect(back).toMatchObject([{ tool_calls: [{ id: "functions.read:0" }] }, { tool_call_id: "functions.read:0" }]);
+  for (const wire of ["responses", "anthropic"] as const) {
+    const other = memoryFetch({ chunks: [] });
+    await collect(testProvider(settingsFor(wire, "http://mock.test/v1"), { fetch: other }), requestOf(history));
+    expect(other.bodies[0]?.split('"functions_read_0"').length).toBe(3);
+  }
 });

@@ -1,8 +1,10 @@
 /** The last pass over a history: healthy ones are left alone, object for object. */
 import { expect, test } from "bun:test";
-import { LOST_RESULT, sanitizeConversation } from "../../src/provider/conversation.ts";
+import { OWN_IDS } from "../../src/provider/call-ids.ts";
+import { LOST_RESULT, sanitizeConversation as sanitize } from "../../src/provider/conversation.ts";
 import type { Message } from "../../src/types/message.ts";
 
+const sanitizeConversation = (messages: readonly Message[]) => sanitize(messages, OWN_IDS);
 const user = (text: string): Message => ({ role: "user", text });
 const ask = (...ids: string[]): Message => ({
   role: "assistant",

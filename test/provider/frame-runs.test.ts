@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { anthropic } from "../../src/provider/anthropic.ts";
 import { Assembly } from "../../src/provider/assembly.ts";
+import { OWN_IDS } from "../../src/provider/call-ids.ts";
 import { FrameRuns } from "../../src/provider/frame-runs.ts";
 import { openaiChat } from "../../src/provider/openai-chat.ts";
 import { openaiResponses } from "../../src/provider/openai-responses.ts";
@@ -11,7 +12,8 @@ import type { Wire } from "../../src/provider/wire.ts";
 import { seededRandom } from "../support/random-tree.ts";
 import { encode, hello, requestOf, settingsFor } from "../support/wire/stream.ts";
 
-const CONTEXT = { request: requestOf(hello), info: { id: "mock" } };
+const CONTEXT = { request: requestOf(hello), info: { id: "mock" }, ids: OWN_IDS };
+const CLAUDE = anthropic(settingsFor("anthropic", "http://mock.test/v1"));
 const CHAT = openaiChat(settingsFor("chat", "http://mock.test/v1"));
 
 /** What a stream says, pieces of one kind joined; `events` are the frames the decoder saw. */
@@ -158,7 +160,7 @@ test("anthropic: any frames in any chunks say the same with runs and without", (
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed);
     const chunks = cut(bytesOf(start + stream(messagesFrame, pick) + end), pick);
-    expect({ seed, said: read(anthropic(), chunks, true).said }).toEqual({ seed, said: read(anthropic(), chunks, false).said });
+    expect({ seed, said: read(CLAUDE, chunks, true).said }).toEqual({ seed, said: read(CLAUDE, chunks, false).said });
   }
 });
 

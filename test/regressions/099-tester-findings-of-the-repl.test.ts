@@ -129,7 +129,7 @@ test("//text that comes back from a run that failed is still text, and no comman
   await terminal.waitFor((screen) => screen.currentLine() === "❯ //clear after this");
   terminal.press("enter");
   await terminal.waitFor("this time it worked");
-  expect(stage.userTexts(2).at(-1)).toBe("/clear after this");
+  expect(stage.userTexts(2).at(-1)).toBe("one\n\n/clear after this");
 });
 
 test("//text stands with both slashes wherever it waits, and where it is cleared", async () => {
