@@ -14,8 +14,7 @@ function lastAnswer(editor: TestEditor): Record<string, unknown> {
 test("a closed session of another directory is deleted where it is", async () => {
   await using other = await tempDir({ ".git/HEAD": "" });
   await using editor = await openEditor({ files: { ".git/HEAD": "" }, script: [{ text: "one" }] });
-  const place = { cwd: other.path, mcpServers: [] };
-  const { sessionId } = await editor.agent.request("session/new", place);
+  const { sessionId } = await editor.agent.request("session/new", { cwd: other.path, mcpServers: [] });
   await editor.prompt(sessionId, "hi");
   await editor.agent.request("session/close", { sessionId });
   const log = other.at(".thndrs", "sessions", `${sessionId}.jsonl`);
