@@ -8,8 +8,7 @@ import { createOutputCapture } from "../base/output-capture.ts";
 import type { ProcessEnd } from "../base/process.ts";
 import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "../tools/bounds.ts";
 import type { ShellInput } from "../tools/shell.ts";
-import { operatorNote } from "../tools/shell-operators.ts";
-import { reportCommand } from "../tools/shell-report.ts";
+import { commandResult, resolvePlace, timeLimit } from "../tools/shell-run.ts";
 import { findTouched, mergeTouched } from "../tools/shell-touch.ts";
 import { failed, type Tool, type ToolContext, type ToolResult } from "../tools/tool.ts";
 import { bounded } from "./wait.ts";
@@ -55,11 +54,10 @@ async function waitFor(terminal: LentTerminal, limitMs: number, signal: AbortSig
 }
 
 async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext): Promise<ToolResult> {
-  const { workspace, settings, signal, callId } = context;
-  const place = await workspace.resolve(call.cwd ?? ".");
-  if (!place.ok) return failed(`cwd: ${place.message}`);
-  if (!place.exists) return failed(`cwd: the directory ${place.relative} does not exist. Create it, or leave cwd out.`);
-  const limitMs = Math.min(call.timeout_ms ?? settings.shellTimeoutMs, settings.shellMaxTimeoutMs);
+  const { signal, callId } = context;
+  const place = await resolvePlace(call.cwd, context);
+  if ("status" in place) return place;
+  const limit = timeLimit(call.timeout_ms, context);
   const touched = await findTouched(call.argv, place.path, context);
   const began = performance.now();
   const env = childEnvironment({});
@@ -71,7 +69,7 @@ async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext)
     return failed(`Not started: the editor's terminal refused it (${error instanceof Error ? error.message : String(error)}).`);
   }
   try {
-    const ended = await waitFor(terminal, limitMs, signal);
+    const ended = await waitFor(terminal, limit.ms, signal);
     const elapsedMs = performance.now() - began;
     const stdout = createOutputCapture({ headLines: SHELL_HEAD_LINES, tailLines: SHELL_TAIL_LINES, lineChars: MAX_LINE_CHARS });
     const shown = await terminal.output();
@@ -79,31 +77,19 @@ async function runIn(open: OpenTerminal, call: ShellInput, context: ToolContext)
     stdout.push(Buffer.from(shown?.output ?? ""));
     const end = { ...ended, started: true as const, stopped: false, heldPipe: false, survivors: 0, strays: 0, elapsedMs };
     const notes = ["stdout and stderr are one stream: it ran in the editor's terminal."];
-    const operator = operatorNote(call.argv);
-    if (operator !== undefined) notes.push(operator);
     if (!shown) notes.push("the editor did not hand over the output.");
     if (truncated) notes.push("the terminal kept only the end of the output.");
     const none = createOutputCapture({ headLines: 1, tailLines: 1, lineChars: 1 }).finish();
-    const report = reportCommand(end, { stdout: stdout.finish(), stderr: none }, limitMs, notes);
-    const failedRun = ended.exitCode === null || ended.timedOut;
-    return {
-      status: ended.cancelled ? "cancelled" : failedRun ? "failed" : "ok",
-      text: report.text,
-      truncated: report.cut || truncated,
-      effects: [
-        {
-          kind: "shell_exec",
-          command: call.argv,
-          cwd: place.relative,
-          processStatus: ended.timedOut ? "timeout" : ended.cancelled ? "cancelled" : ended.exitCode === 0 ? "ok" : "failed",
-          exitCode: ended.exitCode,
-          ...(ended.signal !== undefined && { signal: ended.signal }),
-          elapsedMs: Math.round(elapsedMs),
-          processKind: "one-shot",
-        },
-      ],
+    return commandResult({
+      argv: call.argv,
+      place,
+      end,
+      streams: { stdout: stdout.finish(), stderr: none },
+      limit,
+      notes,
+      truncated,
       touched: mergeTouched(touched, await findTouched(call.argv, place.path, context)),
-    };
+    });
   } finally {
     await terminal.release();
   }

@@ -5,6 +5,7 @@
 import type { TerminalExitStatus } from "@agentclientprotocol/sdk";
 import type { ProcessEnd, ProcessOwner, RunningProcess } from "../base/process.ts";
 import { incompleteUtf8Tail } from "../base/text.ts";
+import { oneShotEffect } from "../tools/shell-effect.ts";
 import type { ShellExec } from "../types/event.ts";
 import { refuse, requestFailed } from "./refusal.ts";
 
@@ -77,19 +78,6 @@ function statusOf(end: ProcessEnd): TerminalExitStatus {
   return { exitCode: end.exitCode, signal: end.signal ?? null };
 }
 
-function effectOf(command: TerminalCommand, end: ProcessEnd): ShellExec {
-  return {
-    kind: "shell_exec",
-    command: command.argv,
-    cwd: command.relativeCwd,
-    processStatus: end.cancelled ? "cancelled" : end.exitCode === 0 ? "ok" : "failed",
-    exitCode: end.exitCode,
-    ...(end.signal === undefined ? {} : { signal: end.signal }),
-    elapsedMs: Math.round(end.elapsedMs),
-    processKind: "one-shot",
-  };
-}
-
 /** @param onEnd told once for each command that has ended. */
 export function createTerminals(processes: ProcessOwner, onEnd: (id: string, effect: ShellExec) => void): Terminals {
   const entries = new Map<string, Entry>();
@@ -118,7 +106,7 @@ export function createTerminals(processes: ProcessOwner, onEnd: (id: string, eff
       started.process.done.then(
         (end) => {
           entry.end = end;
-          onEnd(id, effectOf(command, end));
+          onEnd(id, oneShotEffect(argv, command.relativeCwd, end));
         },
         () => undefined,
       );

@@ -13,6 +13,8 @@ import type { Stop } from "./response.ts";
 import { formerSummary, objectiveOf, summaryText } from "./summary.ts";
 import { type Spending, writeSummary } from "./summary-writer.ts";
 
+const OFF = 'nothing is summarised in this run: compaction.mode is "off"; "manual" leaves it to /compact';
+
 export type CompactorParts = {
   readonly provider: Provider;
   readonly request: () => Omit<ProviderRequest, "messages">;
@@ -157,7 +159,8 @@ export class Compactor {
   }
 
   /** `/compact [guidance]`. */
-  compact(turnId: string, guidance: string, signal: AbortSignal): Promise<CompactionOutcome> {
+  async compact(turnId: string, guidance: string, signal: AbortSignal): Promise<CompactionOutcome> {
+    if (this.#parts.mode === "off") return { done: false, message: OFF };
     return this.#summarise(turnId, "manual", guidance, signal);
   }
 

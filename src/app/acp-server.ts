@@ -3,7 +3,7 @@
  * should know goes to `event`. Several sessions at a time, each an ordinary session with its log. Refuses: turns (acp-session.ts).
  */
 import { realpath, stat } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import {
   type AgentContext,
   type AgentRequestMethod,
@@ -73,6 +73,9 @@ class Server {
   readonly #options: ServeOptions;
   readonly #sessions = new Map<string, ServedSession>();
   readonly #opening = new Map<string, Promise<ServedSession>>();
+  /** The directory of every session this client was told of. */
+  readonly #dirs = new Map<string, string>();
+  readonly #deleted = new Set<string>();
   #over = false;
   #capabilities: ClientCapabilities = {};
 
@@ -124,6 +127,7 @@ class Server {
     try {
       const session = await opening;
       this.#sessions.set(id, session);
+      if (session.logPath !== undefined) this.#dirs.set(id, dirname(session.logPath));
       return session;
     } finally {
       this.#opening.delete(id);
@@ -169,6 +173,7 @@ class Server {
     if (cursor && start === 0) throw refuse("the cursor is not one of this list");
     const page = all.slice(start, start + PAGE);
     const last = page.at(-1);
+    for (const { id } of page) this.#dirs.set(id, dir);
     return {
       sessions: page.map(({ id, title, updated }) => ({
         sessionId: id,
@@ -186,12 +191,15 @@ class Server {
     await session.close("user");
   }
 
+  /** Where the client was told it is; one it was never told of, in the server's own directory. @throws RequestError */
   async remove(id: string): Promise<void> {
-    const path = this.#sessions.get(id)?.logPath;
-    if (this.#sessions.has(id)) await this.close(id);
-    const dir = path === undefined ? (await this.#place(this.#options.cwd)).dir : join(path, "..");
-    if (!isSessionId(id) || !sessionIds(dir).includes(id)) return;
-    await deleteSession(dir, id);
+    const open = this.#sessions.has(id);
+    if (open) await this.close(id);
+    const dir = this.#dirs.get(id) ?? (await this.#place(this.#options.cwd)).dir;
+    if (isSessionId(id) && sessionIds(dir).includes(id)) deleteSession(dir, id);
+    // Without a log there is nothing to delete; a second time is no mistake either. A client reads this refusal as "it is gone".
+    else if (!open && !this.#deleted.has(id)) throw notFound(`there is no session ${JSON.stringify(id)} in ${dir}`);
+    this.#deleted.add(id);
   }
 
   /** Also ends sessions that are still being opened: what they started would outlive the connection. */

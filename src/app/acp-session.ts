@@ -2,6 +2,7 @@
  * One session an editor drives: an ordinary thndrs conversation whose events become updates, whose questions go to the
  * editor, whose tools may use what the editor lends. Refuses: the connection and the list of sessions (acp-server.ts).
  */
+import { dirname } from "node:path";
 import {
   type AgentContext,
   type ClientCapabilities,
@@ -20,6 +21,7 @@ import { createUpdates } from "../acp/session-updates.ts";
 import { bounded } from "../acp/wait.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import type { LoadedConfig } from "../config/load.ts";
+import { summarize } from "../session/list.ts";
 import { cleanTitle } from "../session/title.ts";
 import type { RunEvent, TurnOutcome } from "../types/event.ts";
 import type { Authority } from "../types/settings.ts";
@@ -66,6 +68,7 @@ export class ServedSession {
   #turn: AbortController | undefined;
   /** Resolves when the model that was chosen last is there. */
   #choosing: Promise<unknown> = Promise.resolve();
+  #firstPrompt: string | undefined;
   #ended: Promise<unknown> = Promise.resolve();
 
   private constructor(options: ServedOptions) {
@@ -161,13 +164,14 @@ export class ServedSession {
     const stop = (): void => controller.abort(signal.reason instanceof RequestError ? "user" : "client gone");
     signal.addEventListener("abort", stop, { once: true });
     this.#turn = controller;
+    this.#firstPrompt ??= text.text;
     try {
       const turn = this.#submit(text.text, controller.signal);
       this.#ended = turn.catch(() => undefined);
       const outcome = await turn;
       this.#sender.push({
         sessionUpdate: "session_info_update",
-        title: this.#title(text.text),
+        title: this.#title(),
         updatedAt: new Date().toISOString(),
       });
       await this.#sender.settled();
@@ -193,11 +197,10 @@ export class ServedSession {
     return chosen;
   }
 
-  /** A session has the title of its first prompt. */
-  #title(prompt: string): string {
-    const { controls, redact } = this.#runtime;
-    const first = controls.messages.find((message) => message.role === "user");
-    return cleanTitle(redact(first && controls.messages.length > 2 ? first.text : prompt));
+  /** As the list of sessions has it; where nothing is recorded, of the first prompt. */
+  #title(): string {
+    const recorded = this.logPath === undefined ? undefined : summarize(dirname(this.logPath), this.id)?.title;
+    return this.redact(recorded || cleanTitle(this.#firstPrompt ?? ""));
   }
 
   #stopReason(outcome: TurnOutcome): StopReason {

@@ -27,6 +27,7 @@ import { openEngine } from "./engine.ts";
 import { createExternalAgents } from "./external-agent.ts";
 import { hideEffects } from "./hidden-effects.ts";
 import { inventoryLines, type RunFacts, selfKnowledge, selfKnowledgeElement } from "./inventory.ts";
+import type { LedgerInput } from "./ledger.ts";
 import { createLimits } from "./limits.ts";
 import { type OutsideTools, openOutside } from "./mcp.ts";
 import type { ChosenModel } from "./model.ts";
@@ -72,15 +73,17 @@ function factsOf(
   mcpServers: readonly string[],
 ): RunFacts {
   const { options, workspace, loaded, session, bus } = joined;
+  const tools = toolbox.specs().map((spec) => spec.name);
   return {
     version,
     workspace: workspace.root,
     rendererMode: options.rendererMode,
     provider: chosen.provider.name,
     model: chosen.modelId,
-    search: loaded.config.web.search,
+    // Chosen is not enough: its key may be missing, or the tool denied.
+    search: tools.includes("web_search") ? loaded.config.web.search : "none",
     authority,
-    tools: toolbox.specs().map((spec) => spec.name),
+    tools,
     skills: skillFacts(joined.skills),
     mcpServers,
     contextEnabled: loaded.config.context.enabled && !options.flags.noContext,
@@ -178,6 +181,12 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     () => ({ chosen: active.chosen, toolbox, outside, skills: joined.skills, sessionId: session.id }),
     emit,
   );
+  let promptBytes: number | undefined;
+  /** Tools come and go between requests, the prompt stays; before there is one nothing is sent. */
+  const harness = (): LedgerInput["harness"] =>
+    promptBytes === undefined
+      ? { prompt: 0, tools: 0 }
+      : { prompt: promptBytes, tools: active.budget.fixed({ system: "", tools: toolbox.specs() }) };
   const desk = await openContextDesk({
     engine,
     bus,
@@ -187,7 +196,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     active,
     skills: joined.skills,
     pins: flags.pin ?? [],
-    harness: () => harness,
+    harness,
     conversation: () => runtime,
   });
   const totals = createTotals();
@@ -204,12 +213,11 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     get price() {
       return active.chosen.info.price;
     },
-    requestBytes: () => harness.prompt + harness.tools + runtime.bytes(),
+    requestBytes: () => harness().prompt + harness().tools + runtime.bytes(),
   });
   bus.taps.push(limits.event);
   const configured = loaded.config.models[chosen.name];
   const facts = (): RunFacts => factsOf(joined, active.chosen, authority(), toolbox, engine, outside.names());
-  let harness = { prompt: 0, tools: 0 };
   const redactArguments = (value: Readonly<Record<string, unknown>>) => redactValue(value, hide);
   const settings = toolSettings(loaded, chosen, env, session.dir);
   const agents = createExternalAgents({
@@ -266,7 +274,7 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     logFailure: session.failure,
     systemPrompt: (knowledge) => {
       const prompt = promptOf(joined, active.chosen.name, knowledge);
-      harness = { prompt: Buffer.byteLength(prompt.text), tools: active.budget.fixed({ system: "", tools: toolbox.specs() }) };
+      promptBytes = Buffer.byteLength(prompt.text);
       return prompt;
     },
     knowledge: () => selfKnowledge(facts()),

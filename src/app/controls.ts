@@ -56,7 +56,7 @@ export interface Controls {
   /** The ledger, pins, drops, recovery. */
   readonly context: ContextControls;
   /** For `/skills`: `pick` activates with the next message. */
-  readonly skills: Pick<Skills, "list" | "isActive" | "pick" | "refresh">;
+  readonly skills: Pick<Skills, "byName" | "isActive" | "pick" | "refresh">;
   /** MCP servers of this run, with their state. */
   readonly mcp: () => readonly ServerStatus[];
   readonly background: {

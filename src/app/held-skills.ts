@@ -10,7 +10,7 @@ export interface HeldSkills {
 }
 
 /** Listens to one run's events from its begin. */
-export function createHeldSkills(skills: Pick<Skills, "known" | "isActive">): HeldSkills {
+export function createHeldSkills(skills: Pick<Skills, "list" | "isActive">): HeldSkills {
   const sizes = new Map<string, number>();
   return {
     event(event) {
@@ -22,7 +22,7 @@ export function createHeldSkills(skills: Pick<Skills, "known" | "isActive">): He
       );
     },
     read: () =>
-      skills.known().map((skill) => {
+      skills.list().map((skill) => {
         const { name, path, contentHash, byteCount } = skill;
         const heldBytes = skills.isActive(skill) ? (sizes.get(path) ?? 0) : 0;
         return { name, path, contentHash, byteCount, heldBytes };

@@ -58,6 +58,8 @@ export type ModelRequest = {
   readonly cwd: string;
   /** Wraps a provider so that what it says is kept; only with `--record`. */
   readonly record?: Extras["record"];
+  /** @throws UserError when a flag of the run cannot be kept with this agent. */
+  readonly demandAgentFlags: (agent: string) => void;
   /** In place of the network's; only with `--capture`. */
   readonly fetch?: Extras["fetch"];
 };
@@ -148,9 +150,7 @@ function openAgent(name: string, request: ModelRequest): ChosenModel {
       waitsForTrust(request.loaded) ? EXIT.policy : EXIT.usage,
     );
   }
-  if (request.maxCost !== undefined)
-    throw new UserError(`--max-cost cannot be kept with ${ACP}${name}: the agent spends on its own`);
-  if (request.record) throw new UserError(`--record keeps what a model says; ${ACP}${name} is an agent with a model of its own`);
+  request.demandAgentFlags(`${ACP}${name}`);
   const message = `${ACP}${name} keeps its own conversation; thndrs asks no model here`;
   return {
     agent,

@@ -15,6 +15,7 @@ import { referencedValues } from "../config/secrets.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import { addressSecrets } from "../provider/secrets.ts";
 import { leadsToLog } from "../session/ids.ts";
+import { demandKeptFlags } from "./agent-flags.ts";
 import { loadAnswerSchema } from "./answer-schema.ts";
 import { type Assembled, assemble, type Joined } from "./assemble.ts";
 import { type Bus, createBus } from "./bus.ts";
@@ -97,7 +98,8 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const bus = createBus();
   const hide = (text: string): string => redact(text, { exact: [...credentials.knownValues(), ...hidden.values()] });
   const { settle: settleExtras, ...extras } = await extrasOf(options, hide, bus);
-  const shared = { ...giveUp, env, credentials, maxCost: flags.maxCost, cwd, ...extras };
+  const demandAgentFlags = (agent: string): void => demandKeptFlags(agent, options);
+  const shared = { ...giveUp, env, credentials, maxCost: flags.maxCost, cwd, demandAgentFlags, ...extras };
   const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
   const openOther = (name: string): Promise<ChosenModel> =>
     openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });

@@ -17,9 +17,11 @@ const TURN_WAIT_MS = 50;
 /** At most this long the end of the program does; it is to end within a second of its last byte. */
 const CLOSE_WAIT_MS = 700;
 
-/** What a ledger says, without the sizes, which every request changes. */
-function shapeOf(ledger: ContextLedger): string {
-  return ledger.items.map((item) => `${item.id} ${item.state} ${item.contentHash ?? ""}`).join("\n");
+/** What a ledger says, without the sizes, which every request changes; those of prompt and tools change only with these. */
+function shapeOf({ items }: ContextLedger): string {
+  return items
+    .map(({ id, kind, state, contentHash = "", byteCount }) => `${id} ${state} ${kind === "harness" ? byteCount : contentHash}`)
+    .join("\n");
 }
 
 export type TurnLedger = {

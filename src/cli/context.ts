@@ -77,7 +77,9 @@ async function survey(context: CommandContext, paths: readonly string[]): Promis
   const stop = () => engine.close();
   context.signal.addEventListener("abort", stop, { once: true });
   try {
-    const delivered = config.context.enabled ? await deliverFor(engine, paths, context.flags.pin ?? []) : [];
+    const pins = context.flags.pin ?? [];
+    // A pin that cannot be kept is refused as in a run.
+    const delivered = config.context.enabled || pins.length > 0 ? await deliverFor(engine, paths, pins) : [];
     await engine.indexed();
     const texts = delivered.map((delivery) => delivery.text).filter((text) => text !== "");
     const sent = delivered.flatMap((delivery) => delivery.sources);

@@ -2,13 +2,13 @@
  * `thndrs doctor [--json] [--online]`: what this installation has and what it lacks. Without `--online` nothing leaves the
  * machine and no port is tried. Refuses: repairing anything, showing a key.
  */
-
+import { missingTools } from "../app/tool-settings.ts";
 import { signalExit } from "../base/signal-exit.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { openWorkspace } from "../base/workspace.ts";
 import { findHomes } from "../config/homes.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, environmentOf } from "./command.ts";
 import {
   type Checked,
   checkEngines,
@@ -56,7 +56,9 @@ async function examine(context: CommandContext): Promise<Checked> {
     endpoints.credentials.problem(),
   ]);
   const { config, diagnostics } = loaded;
-  const warnings = [...diagnostics.map((diagnostic) => diagnostic.message), ...(keyFile ? [keyFile] : []), ...engines.warnings];
+  const lacking = missingTools(loaded, environmentOf(context.env)).diagnostics;
+  const said = [...diagnostics, ...lacking].map((diagnostic) => diagnostic.message);
+  const warnings = [...said, ...(keyFile ? [keyFile] : []), ...engines.warnings];
   const blocking = [...(problem ? [problem] : []), ...model.blocking];
   return {
     ...describeBuild(),

@@ -1,11 +1,11 @@
 /** `thndrs mcp test NAME` and `mcp call NAME TOOL --args JSON`: one server by hand, without a model. Refuses: guessing a tool. */
-import { createPolicy, type ToolPolicy } from "../agent/policy.ts";
+import type { ToolPolicy } from "../agent/policy.ts";
 import { nearestWord } from "../base/nearest.ts";
 import { sayDuration } from "../base/text.ts";
 import { EXIT, type ExitCode, UserError } from "../base/user-error.ts";
 import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
-import { findServer, openMcpPlace, type RunningServers, withServers } from "./mcp-open.ts";
+import { findServer, openMcpPlace, policyOf, type RunningServers, withServers } from "./mcp-open.ts";
 
 /** Starts the server, lists its tools, and says what there is to say. Exit 1 when it does not get ready. */
 export async function testServer(context: CommandContext, name: string): Promise<ExitCode> {
@@ -57,7 +57,6 @@ type Call = {
   readonly input: Readonly<Record<string, unknown>>;
   /** What a model could not do here is not done by hand either. */
   readonly policy: ToolPolicy;
-  readonly authority: string;
 };
 
 async function call(context: CommandContext, running: RunningServers, wanted: Call): Promise<ExitCode> {
@@ -72,13 +71,11 @@ async function call(context: CommandContext, running: RunningServers, wanted: Ca
     const near = nearestWord(tool, names);
     throw new UserError(`${server} has no tool "${tool}"${near ? `; did you mean "${near}"?` : `; it has: ${names.join(", ")}`}`);
   }
-  const { policy, authority } = wanted;
+  const { policy } = wanted;
   const name = entry.spec.name;
   const refused = policy.offers(entry)
     ? policy.refuses(name, input)
-    : authority === "read-only"
-      ? `authority is read-only: no tool of an MCP server exists`
-      : `${name} is denied, or not among the tools that are allowed`;
+    : `${name} is denied, or not among the tools that are allowed`;
   if (refused !== undefined) throw new UserError(refused, EXIT.policy);
   const result = await entry.call(input, context.signal);
   const text = hide(result.text);
@@ -97,8 +94,7 @@ export async function callTool(context: CommandContext, words: readonly string[]
   const input = parseArguments(context.flags.args);
   const place = await openMcpPlace(context);
   const server = findServer(place, name);
-  const { authority } = place.loaded.config;
-  const policy = createPolicy(authority, context.flags.allowTool ?? [], context.flags.denyTool ?? []);
-  const wanted = { server: name, tool, input, policy, authority };
+  const policy = policyOf(context, place);
+  const wanted = { server: name, tool, input, policy };
   return withServers(context, place, [server], (running) => call(context, running, wanted));
 }

@@ -1,4 +1,5 @@
 /** What every `thndrs mcp` command starts from: the servers of this workspace, and running ones. Refuses: printing. */
+import { createPolicy, type ToolPolicy } from "../agent/policy.ts";
 import { version } from "../app/version.ts";
 import { createProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
@@ -45,6 +46,17 @@ export function findServer(place: McpPlace, name: string): ListedServer {
   throw new UserError(message, found.state === "untrusted" ? EXIT.policy : EXIT.usage);
 }
 
+/** What decides, in a run with these flags, which tools there are. */
+export function policyOf({ flags }: CommandContext, { loaded }: McpPlace): ToolPolicy {
+  return createPolicy(loaded.config.authority, flags.allowTool ?? [], flags.denyTool ?? []);
+}
+
+/** @throws UserError where no server may be started: a run here starts none either, and has none of their tools */
+function demandStarting({ loaded }: McpPlace): void {
+  if (loaded.config.authority !== "read-only") return;
+  throw new UserError("authority is read-only: no MCP server is started, and no tool of one exists", EXIT.policy);
+}
+
 export type RunningServers = {
   readonly servers: McpServers;
   readonly diagnostics: readonly Diagnostic[];
@@ -55,6 +67,7 @@ export type RunningServers = {
 /**
  * Starts servers, waits until each is ready or has failed, lets `use` work with them, and ends them. A signal on the way decides
  * the exit code; servers that never got ready because of it are not reported.
+ * @throws UserError under an authority that starts none
  */
 export async function withServers(
   context: CommandContext,
@@ -62,6 +75,7 @@ export async function withServers(
   chosen: readonly ListedServer[],
   use: (running: RunningServers) => Promise<ExitCode>,
 ): Promise<ExitCode> {
+  demandStarting(place);
   const { root, credentials } = place;
   const processes = context.processes ?? createProcessOwner();
   const diagnostics: Diagnostic[] = [];

@@ -8,7 +8,7 @@ import { visible } from "../ui/sanitize.ts";
 import type { CommandContext } from "./command.ts";
 import { callTool, testServer } from "./mcp-call.ts";
 import { addServer, removeServer } from "./mcp-edit.ts";
-import { findServer, type McpPlace, openMcpPlace, withServers } from "./mcp-open.ts";
+import { findServer, type McpPlace, openMcpPlace, policyOf, withServers } from "./mcp-open.ts";
 import { revokeServers, trustServers } from "./mcp-trust.ts";
 import { firstSentence, renderTable } from "./table.ts";
 
@@ -72,10 +72,11 @@ async function status(context: CommandContext): Promise<ExitCode> {
 
 async function tools(context: CommandContext, names: readonly string[]): Promise<ExitCode> {
   const place = await openMcpPlace(context);
+  const policy = policyOf(context, place);
   const chosen: readonly ListedServer[] =
     names.length > 0 ? names.map((name) => findServer(place, name)) : place.plans.listed.filter((server) => server.plan);
   return withServers(context, place, chosen, async ({ servers, diagnostics, hide }) => {
-    const entries = servers.entries();
+    const entries = servers.entries().filter((entry) => policy.offers(entry));
     if (context.flags.json)
       context.output.stdout.line(
         hide(

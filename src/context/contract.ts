@@ -77,7 +77,8 @@ export interface ContextEngine {
   touched(paths: readonly Touched[], batch?: readonly Touched[]): Promise<Delivery>;
   /**
    * C4: what governs the path applies in every later turn; a file's own text is delivered too (as it is on disk, again when it
-   * changed) unless only the `scope` is wanted. Paths as a person wrote them.
+   * changed) unless only the `scope` is asked for: then files that nothing but a pin brings stay candidates. Paths as a person wrote
+   * them.
    */
   pin(path: string, what?: "text" | "scope"): Promise<PinAnswer>;
   unpin(path: string): PinAnswer;

@@ -27,7 +27,7 @@ import { Places } from "./nested.ts";
 import { NestedNews, NO_NEWS } from "./news.ts";
 import { PinnedFiles } from "./pinned.ts";
 import { PinBoard } from "./pins.ts";
-import { realOf } from "./places.ts";
+import { realOf, skippedBelow } from "./places.ts";
 import { Preparer } from "./prepare.ts";
 import { recentNested, redeliveryText } from "./redelivery.ts";
 import { chainReason, type Resolved, Resolver } from "./resolve.ts";
@@ -295,11 +295,13 @@ class Engine implements ContextEngine {
     const wanted: Wanted[] = [];
     const chain = this.#resolver.chainDirectories(this.#cwd);
     const named = await this.#places.mentioned(prompt, this.#cwd, this.#options.home);
-    for (const { directory, why } of [...named, ...(await this.#pins.places())]) {
+    for (const { directory, why, asked } of [...named, ...(await this.#pins.places())]) {
       for (const place of this.#places.governing(directory)) {
         if (chain.has(place)) continue;
         const found = await this.#nestedAt(place, why);
-        if (found) wanted.push(found);
+        const skipped = asked ? skippedBelow(this.#options.root, place) : undefined;
+        if (found && skipped === undefined) wanted.push(found);
+        else if (found) onlyPinned(found, skipped);
       }
     }
     return await this.#deliverer.deliver(broadToClose(unique(wanted)), this.#cwd);
@@ -348,6 +350,12 @@ class Engine implements ContextEngine {
 function delivery(text: string, pieces: readonly Piece[], read: readonly Entry[] = []): Delivery {
   const delivered = pieces.map((piece) => piece.info).filter((info) => info.state === "visible" || info.state === "path_only");
   return { text, sources: [...delivered, ...read.map(infoOf)] };
+}
+
+/** C4: neither a mention nor a tool brings it. */
+function onlyPinned({ entry, file }: Wanted, skipped = ""): void {
+  describe(entry, file);
+  entry.reason = `sent only when pinned: ${skipped} is passed over otherwise`;
 }
 
 function unique(wanted: readonly Wanted[]): Wanted[] {

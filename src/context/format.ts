@@ -74,7 +74,7 @@ export function formatSource(piece: Piece): string {
   parts.push(`truncated="${info.truncated}"`);
   if (info.origin === "pin") parts.push('kind="pinned_file"');
   if (piece.status) parts.push(`status="${piece.status}"`);
-  const inside = piece.body !== undefined ? escapeOwnTags(piece.body).replace(/\n+$/, "") : piece.note;
+  const inside = piece.body !== undefined ? escapeOwnTags(piece.body).replace(/(?<!\n)\n+$/, "") : piece.note;
   if (inside === undefined || inside === "") return `<source ${parts.join(" ")}/>`;
   return `<source ${parts.join(" ")}>\n${inside}\n</source>`;
 }

@@ -11,7 +11,7 @@ export type Inline = { readonly kind: "span" | "comment"; readonly start: number
 
 /** A line that begins like a block of some dialect: list item, table row, heading, container. */
 const BLOCK_LIKE = /^[ \t]*(?:[-+*|#<>:=~$%]|\d+[.)])/;
-const DELIMITER_ROW = /^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
+const DELIMITER_ROW = /^[ \t]*(?:\|[ \t]*)?:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
 /** What may hold a backtick and is no code: tags and automatic links. */
 const tag = once(() => {
   const attribute = `[ \\t\\n]+[a-z_:][\\w.:-]*(?:[ \\t\\n]*=[ \\t\\n]*(?:[^ \\t\\n"'=<>\`]+|'[^']*'|"[^"]*"))?`;

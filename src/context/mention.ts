@@ -10,7 +10,7 @@ const MAX_PATHS = 2000;
 const MAX_TOKEN = 1024;
 
 const URL = /\b[a-z][a-z0-9+.-]{1,20}:\/\/\S+/gi;
-const PATH_RUN = /[\w.@~+/-]*\/[\w.@~+/-]*/g;
+const PATH_RUN = /(?<![\w.@~+/-])[\w.@~+-]*\/[\w.@~+/-]*/g;
 
 /** Drops what writing puts round a path: quotes, brackets, trailing punctuation, `:line:col`, `#L10`. */
 function bare(token: string): string {

@@ -16,6 +16,7 @@ import {
   isSkippedName,
   scopeOf,
   segmentsBelow,
+  skippedBelow,
   upTo,
 } from "./places.ts";
 
@@ -25,7 +26,8 @@ const MAX_MENTIONS = 300;
 /** Directories looked at again at each turn because something appeared in them. */
 const MAX_WATCHED = 1000;
 
-export type Named = { readonly directory: string; readonly why: string };
+/** `asked`: nobody pinned it; what would govern it is to be known. */
+export type Named = { readonly directory: string; readonly why: string; readonly asked?: boolean };
 
 export class Places {
   readonly #root: string;
@@ -70,7 +72,7 @@ export class Places {
       if (start === undefined || !isInside(this.#root, start)) continue;
       for (const directory of upTo(this.#root, start).slice(0, WALK)) {
         if (directory === this.#root || this.#visited.has(directory)) continue;
-        if (segmentsBelow(this.#root, directory).some(isSkippedName)) continue;
+        if (skippedBelow(this.#root, directory) !== undefined) continue;
         this.#visited.set(directory, await directoryStamp(directory));
         due.push({ directory, path: scopeOf(this.#root, path) });
       }

@@ -91,7 +91,7 @@ export class PinBoard {
     for (const [path, { typed, text }] of this.#pins) {
       const directory = await governingDirectory(path);
       if (directory !== undefined && isInside(this.#root, directory))
-        places.push({ directory, why: `governs ${typed}${text ? ", which is pinned" : ""}` });
+        places.push({ directory, why: `governs ${typed}${text ? ", which is pinned" : ""}`, asked: !text });
     }
     return places;
   }

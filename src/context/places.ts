@@ -28,6 +28,11 @@ export function isSkippedName(name: string): boolean {
   return SKIPPED.has(name);
 }
 
+/** The first name between the root and a directory that is skipped; undefined where tools and mentions count. */
+export function skippedBelow(root: string, directory: string): string | undefined {
+  return segmentsBelow(root, directory).find(isSkippedName);
+}
+
 /** Scope label of a directory: `.` for the root, else relative with `/`. */
 export function scopeOf(root: string, directory: string): string {
   const label = relative(root, directory);

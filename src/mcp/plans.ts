@@ -50,7 +50,7 @@ export type ListedServer = {
   readonly from: string;
   /** `command args…` or the address, as written: not expanded, and without the secrets somebody wrote into it. */
   readonly target: string;
-  readonly state: "ready" | "disabled" | "untrusted" | "incomplete";
+  readonly state: "configured" | "disabled" | "untrusted" | "incomplete";
   readonly plan?: ServerPlan;
 };
 
@@ -165,7 +165,7 @@ function list(server: FileServer, from: string, request: PlanRequest, diagnostic
   const common = { name: settings.name, from, target: targetOf(settings) };
   if (!settings.enabled) return { ...common, state: "disabled" };
   const made = plan(server, from, request);
-  if ("plan" in made) return { ...common, state: "ready", plan: made.plan };
+  if ("plan" in made) return { ...common, state: "configured", plan: made.plan };
   const why = "problem" in made ? made.problem : `${made.missing.map((name) => `$${name}`).join(", ")} is not set`;
   const message = `MCP server ${settings.name} is left out: ${why}`;
   diagnostics.push({ severity: "warning", code: "mcp.incomplete", message, path: from });

@@ -30,12 +30,12 @@ const overflow = once(
         "model_context_window_exceeded",
         "request_too_large",
         "context[_ ]?(?:window|length|size|limit)[^.]{0,40}exceed",
-        "exceed\\w*[^.]{0,60}context (?:window|length|size|limit)",
+        "exceed[^.]{0,64}context (?:window|length|size|limit)",
         "(?:input|prompt) (?:token count|length|tokens?)[^.]{0,40}exceed",
         "(?:input|prompt) exceeds? (?:the |its )?max",
         "range of input length should be",
         "max_prompt_tokens_exceeded",
-        "exceed\\w*[^.]{0,40}(?:input|model|prompt) token (?:limit|count)",
+        "exceed[^.]{0,44}(?:input|model|prompt) token (?:limit|count)",
         "(?:greater|larger|longer) than the[^.]{0,30}(?:context|model length)",
         "context the overflows",
         "context length of only",
@@ -189,7 +189,7 @@ function isRateStatus(status: number): boolean {
 }
 
 /** `Limit 30000, Requested 45000`: tokens that no minute has, however long one waits. */
-const NEVER_FITS = /\btokens? per\b[^\n]*?\blimit:? ([\d,]+)(?:, used:? [\d,]+)?, requested:? ([\d,]+)/i;
+const NEVER_FITS = /\btokens? per\b[^\n]{0,300}?\blimit:? ([\d,]+)(?:, used:? [\d,]+)?, requested:? ([\d,]+)/i;
 
 function neverFits(said: string): boolean {
   const [, limit = "", requested = ""] = NEVER_FITS.exec(said) ?? [];
@@ -227,5 +227,5 @@ function hint(kind: FailureClass, status: number): string {
 export function pageTitle(body: string): string | undefined {
   const head = body.slice(0, 4_096);
   if (!/^\s*<(?:!doctype|html|head|\?xml)/i.test(head)) return undefined;
-  return oneLine(/<title[^>]*>([^<]*)/i.exec(head)?.[1] ?? "", 100) || "no title";
+  return oneLine(/<title[^<>]*>([^<]*)/i.exec(head)?.[1] ?? "", 100) || "no title";
 }

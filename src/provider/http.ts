@@ -62,11 +62,11 @@ export function endpoint(settings: ProviderSettings, path: string): URL | undefi
   if (settings.baseUrl === undefined || !URL.canParse(settings.baseUrl)) return undefined;
   const url = new URL(settings.baseUrl);
   if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
-  let base = url.pathname.replace(/\/+$/, "");
+  let base = url.pathname.replace(/(?<!\/)\/+$/, "");
   // Somebody gave the address of one of its paths.
   base = base.replace(/\/(?:chat\/completions|responses|messages|models)$/, "");
   // Anthropic's own convention leaves the version out of the base URL.
-  if (settings.wire === "anthropic" && !/\/v\d+[a-z0-9]*$/.test(base)) base += "/v1";
+  if (settings.wire === "anthropic" && !/\/v\d[a-z0-9]*$/.test(base)) base += "/v1";
   url.pathname = base + path;
   for (const [name, value] of Object.entries(settings.query)) url.searchParams.set(name, value);
   return url;

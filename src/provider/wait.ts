@@ -16,10 +16,11 @@ const AMOUNT = "\\d+(?:\\.\\d+)?\\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?
 /** What a server asks for: "timed out after 600 s" and "crashed after 3 s" ask for nothing. */
 const ASKED =
   "\\b(?:try|retry|retrying|again|resets?|refresh(?:es)?|available|back|next)\\b[^.\\n]{0,40}?[\\s-](?:in|after)\\b:?";
+/** Everything is bounded: a server may send anything, and this runs to its end. */
 const sentence = once(
   () =>
     new RegExp(
-      `(?:${ASKED}|\\bwait(?:\\s+(?:for|at least|about))*|retrydelay"?:?\\s*"?)\\s*((?:${AMOUNT}(?:\\s|,|and)*|${AMOUNT.replace("(?![a-z])", "")})+)`,
+      `(?:${ASKED}|\\bwait(?:\\s+(?:for|at least|about))*|retrydelay"?:?(?:\\s*")?)\\s*((?:${AMOUNT}(?:\\s|,|and){0,8}|${AMOUNT.replace("(?![a-z])", "")}){1,8})`,
       "i",
     ),
 );
@@ -51,7 +52,7 @@ export function waitInText(text: string, now: number): number | undefined {
   const amounts = sentence().exec(text)?.[1];
   if (amounts === undefined) return undefined;
   let total = 0;
-  for (const [, number = "0", unit = ""] of amounts.matchAll(/(\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {
+  for (const [, number = "0", unit = ""] of amounts.matchAll(/((?<!\d)\d+(?:\.\d+)?)\s*([a-z]+)/gi)) {
     const scale = UNIT_MS.find(([pattern]) => pattern.test(unit.toLowerCase()))?.[1];
     total += Number(number) * (scale ?? 0);
   }

@@ -52,17 +52,17 @@ export class Skills {
     this.#options = options;
   }
 
-  /** The nearest skill of each name, trusted or not: what lists show. */
-  list(): readonly Skill[] {
-    return this.#set.skills;
+  /** One of each name, the one that a prompt or a person gets by it. */
+  byName(): readonly Skill[] {
+    return this.#set.skills.map((skill) => this.#named(skill.name) ?? skill);
   }
   /** What the model may use by itself: what the system prompt names. */
   available(): readonly Skill[] {
     return this.#set.available;
   }
-  /** Both, each once: what the conversation may hold. */
-  known(): readonly Skill[] {
-    return [...new Set([...this.#set.skills, ...this.#set.available])];
+  /** What lists show and the conversation may hold: the nearest of each name, and the one that is used while that waits for trust. */
+  list(): readonly Skill[] {
+    return [...new Set(this.#set.skills.flatMap((skill) => [skill, this.#named(skill.name) ?? skill]))];
   }
   duplicates(): readonly Duplicate[] {
     return this.#set.duplicates;
@@ -191,7 +191,7 @@ export class Skills {
    * model should know of it; "" when nothing was delivered.
    */
   forget(): string {
-    const lost = this.known().filter(({ realPath }) => this.#delivered.has(realPath) || this.#former.has(realPath));
+    const lost = this.list().filter(({ realPath }) => this.#delivered.has(realPath) || this.#former.has(realPath));
     this.#delivered.clear();
     this.#former.clear();
     if (lost.length === 0) return "";

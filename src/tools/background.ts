@@ -8,6 +8,7 @@ import { cleanTerminalText, incompleteEscapeTail, incompleteUtf8Tail } from "../
 import type { ShellExec } from "../types/event.ts";
 import { BACKGROUND_BUFFER_BYTES } from "./bounds.ts";
 import { createByteRing } from "./byte-ring.ts";
+import { endEffect } from "./shell-effect.ts";
 
 export type BackgroundProcess = {
   /** `bg1`, `bg2`, … */
@@ -140,12 +141,8 @@ function follow(
 }
 
 function endOf(end: ProcessEnd): Pick<BackgroundProcess, "status" | "exitCode" | "signal" | "elapsedMs"> {
-  return {
-    status: end.timedOut ? "timeout" : end.cancelled ? "cancelled" : end.exitCode === 0 ? "ok" : "failed",
-    exitCode: end.exitCode,
-    ...(end.signal === undefined ? {} : { signal: end.signal }),
-    elapsedMs: Math.round(end.elapsedMs),
-  };
+  const { processStatus: status, ...rest } = endEffect(end);
+  return { status, ...rest };
 }
 
 function toEffect(process: BackgroundProcess): ShellExec {

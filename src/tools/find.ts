@@ -201,7 +201,7 @@ async function sayLeftOut(
   for (const candidate of request.base === "" ? [pattern] : [`${request.base}/${pattern}`, pattern]) {
     const resolved = await context.workspace.resolve(candidate);
     if (!resolved.ok || !resolved.exists || resolved.relative === "." || context.hides?.(resolved.relative)) continue;
-    const named = candidate.replace(/^(?:\.\/)+/, "").replace(/\/+$/, "");
+    const named = candidate.replace(/^(?:\.\/)+/, "").replace(/(?<!\/)\/+$/, "");
     if (found.paths().includes(named)) return undefined;
     const reason = reasonLeftOut(named, resolved.relative, request, found, accept);
     if (reason !== undefined) return `[${pathText(named)} exists, but ${reason}]`;

@@ -88,7 +88,9 @@ export function plainText(html: string): string {
   parts.push(decodeEntities(html.slice(at)).replace(/\s+/g, " "));
   return parts
     .join("")
-    .replace(/[^\S\n]*\n[^\S\n]*/g, "\n")
+    .split("\n")
+    .map((line) => line.trim())
+    .join("\n")
     .replace(/\n{3,}/g, "\n\n")
     .trim();
 }

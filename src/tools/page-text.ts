@@ -43,18 +43,22 @@ export function refuseType(type: string): string | undefined {
   return `The page is of type ${type.replace(/[^\w.+/-]/g, "?").slice(0, 100)}; only HTML and text (JSON, XML, feeds, YAML, Markdown …) are read.`;
 }
 
-/** Decided by how it begins. */
+/** Decided by how it begins, behind white space and comments. */
 export function sniffKind(text: string): PageKind {
-  return /^\s*(?:<!--[\s\S]{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body|title)\b/i.test(text.slice(0, 4096))
-    ? "html"
-    : "text";
+  let rest = text.slice(0, 4096).trimStart();
+  while (rest.startsWith("<!--")) {
+    const end = rest.indexOf("-->", 4);
+    if (end < 0) return "text";
+    rest = rest.slice(end + 3).trimStart();
+  }
+  return /^<(?:!doctype\s+html|html|head|body|title)\b/i.test(rest) ? "html" : "text";
 }
 
 /** What the page says of itself: `<meta charset>`, `<meta … content="…charset=…">`, `<?xml … encoding="…"?>`. */
 function declaredCharset(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 4096)).toString("latin1");
   const xml = /^\s*<\?xml\b[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]{1,40})/i.exec(head)?.[1];
-  return xml ?? /<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]{1,40})/i.exec(head)?.[1];
+  return xml ?? /<meta\b[^>]{0,500}?\bcharset\s*=\s*(?:["']\s*)?([\w.:-]{1,40})/i.exec(head)?.[1];
 }
 
 function decoderFor(label: string | undefined): TextDecoder | undefined {

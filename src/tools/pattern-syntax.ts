@@ -110,7 +110,7 @@ const SIGNS = { "*": [0, Number.POSITIVE_INFINITY], "+": [1, Number.POSITIVE_INF
 
 /** The rest of `{2}`, `{2,}` or `{2,3}`. */
 function readCounts(cursor: Cursor, from: number, flags: Flags): readonly [number, number] {
-  const found = cursor.take(flags.spaced ? /\s*(\d+)\s*(?:(,)\s*(\d*)\s*)?\}/y : /(\d+)(?:(,)(\d*))?\}/y);
+  const found = cursor.take(flags.spaced ? /\s*(\d+)\s*(?:(,)\s*(?:(\d+)\s*)?)?\}/y : /(\d+)(?:(,)(\d*))?\}/y);
   if (found === undefined) {
     return cursor.fail("a repetition count is {2}, {2,} or {2,3}; for the character itself write \\{", from);
   }

@@ -161,7 +161,8 @@ async function concludeRun(
 
 /** rg's own reason, without advice to use flags a model cannot give. */
 function reasonOf(stderr: string): string {
-  const kept = stderr.replace(/\n\s*Consider enabling[\s\S]*$/, "").trim();
+  const advice = stderr.search(/\n[^\S\n]*Consider enabling/);
+  const kept = (advice < 0 ? stderr : stderr.slice(0, advice)).trim();
   return kept === "" ? "rg failed without saying why" : kept;
 }
 

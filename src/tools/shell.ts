@@ -5,13 +5,11 @@
 import { z } from "zod";
 import { childEnvironment } from "../base/child-env.ts";
 import { createOutputCapture } from "../base/output-capture.ts";
-import { type ProcessEnd, runProcess } from "../base/process.ts";
-import { sayDuration } from "../base/text.ts";
-import type { ShellExec } from "../types/event.ts";
+import { runProcess } from "../base/process.ts";
 import { MAX_LINE_CHARS, SHELL_HEAD_LINES, SHELL_TAIL_LINES } from "./bounds.ts";
 import { sayCommand } from "./command-text.ts";
 import { operatorNote } from "./shell-operators.ts";
-import { reportCommand, sayEnd } from "./shell-report.ts";
+import { commandResult, type Place, resolvePlace, timeLimit } from "./shell-run.ts";
 import { findTouched, mergeTouched } from "./shell-touch.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
@@ -23,8 +21,6 @@ const input = z.strictObject({
 });
 
 export type ShellInput = z.infer<typeof input>;
-
-type Place = { readonly path: string; readonly relative: string };
 
 export const runShell: Tool<ShellInput> = {
   name: "run_shell",
@@ -42,26 +38,13 @@ export const runShell: Tool<ShellInput> = {
   },
 };
 
-async function resolvePlace(cwd: string | undefined, context: ToolContext): Promise<Place | ToolResult> {
-  if (cwd === undefined) return { path: context.workspace.root, relative: "." };
-  const resolved = await context.workspace.resolve(cwd);
-  if (!resolved.ok) return failed(`cwd: ${resolved.message}`);
-  if (!resolved.exists) return failed(`cwd: the directory ${resolved.relative} does not exist. Create it, or leave cwd out.`);
-  return { path: resolved.path, relative: resolved.relative };
-}
-
 function environmentFor(context: ToolContext): Record<string, string> {
   const { shellEnvAllow, credentialNames } = context.settings;
   return childEnvironment(context.env, { allow: shellEnvAllow, credentialNames: credentialNames ?? [] });
 }
 
 async function runOnce(call: ShellInput, place: Place, context: ToolContext): Promise<ToolResult> {
-  const { settings } = context;
-  const asked = call.timeout_ms ?? settings.shellTimeoutMs;
-  const limitMs = Math.min(asked, settings.shellMaxTimeoutMs);
-  const notes = asked > limitMs ? [`timeout_ms was lowered to the maximum, ${sayDuration(limitMs)}.`] : [];
-  const operator = operatorNote(call.argv);
-  if (operator !== undefined) notes.push(operator);
+  const limit = timeLimit(call.timeout_ms, context);
   const limits = { headLines: SHELL_HEAD_LINES, tailLines: SHELL_TAIL_LINES, lineChars: MAX_LINE_CHARS };
   const stdout = createOutputCapture(limits);
   const stderr = createOutputCapture(limits);
@@ -72,7 +55,7 @@ async function runOnce(call: ShellInput, place: Place, context: ToolContext): Pr
     argv: call.argv,
     cwd: place.path,
     env: environmentFor(context),
-    timeoutMs: limitMs,
+    timeoutMs: limit.ms,
     signal: context.signal,
     onStdout: (chunk) => stdout.push(chunk),
     onStderr: (chunk) => stderr.push(chunk),
@@ -83,34 +66,8 @@ async function runOnce(call: ShellInput, place: Place, context: ToolContext): Pr
     return failed(`Not started: ${outcome.failure.message}`);
   }
   const touched = mergeTouched(touchedBefore, await findTouched(call.argv, place.path, context));
-  const report = reportCommand(outcome, { stdout: stdout.finish(), stderr: stderr.finish() }, limitMs, notes);
-  return {
-    status: toolStatus(outcome),
-    text: report.text,
-    stable: `${sayEnd({ ...outcome, elapsedMs: 0 }, limitMs)}${report.text.slice(sayEnd(outcome, limitMs).length)}`,
-    truncated: report.cut,
-    effects: [effectOf(call, place, outcome)],
-    touched,
-  };
-}
-
-/** An exit code is a fact about the program, not a failure of the tool (H18); being killed or stopped is one (H08). */
-function toolStatus(end: ProcessEnd): ToolResult["status"] {
-  if (end.cancelled) return "cancelled";
-  return end.exitCode === null || end.timedOut ? "failed" : "ok";
-}
-
-function effectOf(call: ShellInput, place: Place, end: ProcessEnd): ShellExec {
-  return {
-    kind: "shell_exec",
-    command: call.argv,
-    cwd: place.relative,
-    processStatus: end.timedOut ? "timeout" : end.cancelled ? "cancelled" : end.exitCode === 0 ? "ok" : "failed",
-    exitCode: end.exitCode,
-    ...(end.signal === undefined ? {} : { signal: end.signal }),
-    elapsedMs: Math.round(end.elapsedMs),
-    processKind: "one-shot",
-  };
+  const streams = { stdout: stdout.finish(), stderr: stderr.finish() };
+  return commandResult({ argv: call.argv, place, end: outcome, streams, limit, touched });
 }
 
 async function startInBackground(call: ShellInput, place: Place, context: ToolContext): Promise<ToolResult> {

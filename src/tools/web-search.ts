@@ -46,7 +46,7 @@ function planSearxng(query: string, settings: ToolSettings): Plan | string {
   const base = settings.webSearchUrl;
   if (base === undefined) return "web.search_url is not set; the searxng backend needs the address of an instance";
   const url = new URL(base);
-  if (!/\/search\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/\/+$/, "")}/search`;
+  if (!/\/search\/?$/.test(url.pathname)) url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/search`;
   return {
     request: { url: withQuery(url.href, { q: query, format: "json" }), headers: { accept: "application/json" } },
     parse: parseSearxng,

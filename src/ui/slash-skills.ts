@@ -4,7 +4,7 @@ import { visible } from "./sanitize.ts";
 
 /** Names that may stand after `/skills`. */
 export function skillNames(repl: Repl): readonly string[] {
-  return repl.controls.skills.list().map((skill) => skill.name);
+  return repl.controls.skills.byName().map((skill) => skill.name);
 }
 
 /** `/skills [NAME]`. What is sent meanwhile is the message it goes with. */
@@ -15,7 +15,7 @@ export async function pickSkill(repl: Repl, words: readonly string[]): Promise<v
 async function pick(repl: Repl, words: readonly string[], signal: AbortSignal): Promise<void> {
   const { skills } = repl.controls;
   await skills.refresh();
-  const all = skills.list();
+  const all = skills.byName();
   let [name] = words;
   if (all.length === 0) {
     repl.say(['no skills ("thndrs help skills" says where they are looked for)']);

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { MARKER_VARIABLE } from "../../src/base/child-env.ts";
 import { TOPICS } from "../../src/base/help-topics.ts";
 import { parseArgs } from "../../src/cli/args.ts";
 import { COMMANDS, FLAGS, findCommand } from "../../src/cli/flags.ts";
@@ -112,7 +113,7 @@ function matches(pattern: string, key: string): boolean {
 
 test("variables named in topics and README exist", () => {
   const installer = readFileSync(join(import.meta.dir, "../../scripts/install.sh"), "utf8").match(/\bTHNDRS_[A-Z_]*[A-Z]\b/g);
-  const known = new Set([...keys().map(variableOf), "THNDRS_HOME", ...(installer ?? [])]);
+  const known = new Set([...keys().map(variableOf), "THNDRS_HOME", MARKER_VARIABLE, ...(installer ?? [])]);
   for (const [topic, text] of all) {
     for (const [name] of text.matchAll(/\bTHNDRS_[A-Z_]*[A-Z]\b/g)) expect(known.has(name) ? "" : `${topic}: ${name}`).toBe("");
   }

@@ -79,11 +79,11 @@ test("list, status, tools and test say what there is", async () => {
   stage.write(join(stage.root, ".mcp.json"), '{"mcpServers":{"theirs":{"command":"x","args":["y"]}}}');
   const list = await stage.play(runMcp, ["mcp", "list"]);
   expect(list.code).toBe(0);
-  expect(list.stdout).toMatch(/^good\tready\t/m);
+  expect(list.stdout).toMatch(/^good\tconfigured\t/m);
   expect(list.stdout).toMatch(/^theirs\tuntrusted\tx y\t/m);
   expect(list.stderr).toContain("is not trusted; ignored: MCP servers theirs");
   const plain = JSON.parse((await stage.play(runMcp, ["mcp", "list", "--json"])).stdout) as { name: string; state: string }[];
-  expect(plain.map(({ name, state }) => `${name} ${state}`)).toEqual(["good ready", "bad ready", "theirs untrusted"]);
+  expect(plain.map(({ name, state }) => `${name} ${state}`)).toEqual(["good configured", "bad configured", "theirs untrusted"]);
 
   const status = await stage.play(runMcp, ["mcp", "status", "--json"]);
   expect(status.code).toBe(1);

@@ -41,7 +41,7 @@ export function httpPlan(name: string, url: string, more: Partial<ServerPlan> = 
 }
 
 export function listed(plans: readonly ServerPlan[]): readonly ListedServer[] {
-  return plans.map((plan) => ({ name: plan.name, from: plan.from, target: "", state: "ready", plan }));
+  return plans.map((plan) => ({ name: plan.name, from: plan.from, target: "", state: "configured", plan }));
 }
 
 export type Fleet = AsyncDisposable & {

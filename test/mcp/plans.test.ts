@@ -66,11 +66,11 @@ test("variables expand everywhere, with defaults; one that is missing skips its 
   };
   const plans = await at.read(env, true);
   expect(states(plans)).toEqual([
-    "whole ready",
+    "whole configured",
     "lacking incomplete",
-    "web ready",
+    "web configured",
     "wrong incomplete",
-    "old ready",
+    "old configured",
     "off disabled",
   ]);
   const [whole, , web, , old] = plans.listed.map((server) => server.plan);
@@ -103,7 +103,7 @@ test("trust is bound to path and content; what waits for it is named, and never 
   expect(said(before)).toContain("is not trusted; ignored: MCP servers a, b");
   const store = openTrust(at.dir.at("home"));
   await store.add([{ path: at.dir.at("work", ".mcp.json"), bytes: new TextEncoder().encode(servers) }]);
-  expect(states(await at.read())).toEqual(["a ready", "b ready"]);
+  expect(states(await at.read())).toEqual(["a configured", "b configured"]);
   await at.dir.write({ "work/.mcp.json": `${servers} ` });
   const changed = await at.read();
   expect(states(changed)).toEqual(["a untrusted", "b untrusted"]);

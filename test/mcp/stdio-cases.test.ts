@@ -306,7 +306,7 @@ test("a server removed by a change of the configuration is ended, another one st
   const [pid] = runningWith(word);
   const next = stdioPlan("new", fakeCommand({ tools: [{ name: "n" }] }));
   await fleet.servers.update({
-    listed: [{ name: "new", from: "", target: "", state: "ready", plan: next }],
+    listed: [{ name: "new", from: "", target: "", state: "configured", plan: next }],
     diagnostics: [],
     files: [],
   });

@@ -280,10 +280,10 @@ test("a skill of the user's own behind an untrusted one of the same name is amon
   const skills = await place.open({ trust: () => "untrusted" });
   expect((await skills.turn("$deploy")).text).toContain("mine");
   const mine = place.home(".agents/skills/deploy/SKILL.md");
-  expect(skills.known().map(({ path }) => path)).toEqual([place.work(".agents/skills/deploy/SKILL.md"), mine]);
+  expect(skills.list().map(({ path }) => path)).toEqual([place.work(".agents/skills/deploy/SKILL.md"), mine]);
   expect(
     skills
-      .known()
+      .list()
       .filter((skill) => skills.isActive(skill))
       .map(({ path }) => path),
   ).toEqual([mine]);

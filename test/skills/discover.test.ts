@@ -139,6 +139,7 @@ test("trust: a repository's skills wait for it, the user's own do not, and do no
   const untrusted = await place.open({ ...options, trust: () => "untrusted" });
   expect(untrusted.list().map(({ name, trust }) => `${name} ${trust}`)).toEqual([
     "deploy untrusted",
+    "deploy trusted",
     "lint untrusted",
     "test trusted",
     "build untrusted",
