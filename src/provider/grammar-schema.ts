@@ -73,8 +73,21 @@ function dropLost(root: Json, schema: Json): Json {
   return Object.fromEntries(entries);
 }
 
+/** Nothing in it has to go: so are the built-in tools', which every first request carries. */
+function isPlain(schema: unknown): boolean {
+  if (!isObject(schema) || schema.type === undefined) return false;
+  return Object.entries(schema).every(([key, value]) => {
+    if (PLAIN.has(key) || key === "description") return true;
+    if (BOUNDS.has(key)) return Number.isSafeInteger(value);
+    if (key === "minItems") return value === 1;
+    if (key === "items") return isPlain(value);
+    return key === "properties" && isObject(value) && Object.values(value).every(isPlain);
+  });
+}
+
 /** The schema in keywords that every such converter takes; wider than the original, never narrower. */
 export function forGrammar(schema: Json): Json {
+  if (isPlain(schema)) return schema;
   const cleaned = clean(schema);
   return dropLost(cleaned, cleaned);
 }

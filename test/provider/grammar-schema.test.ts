@@ -1,6 +1,7 @@
 /** Schemas for servers that make a grammar of them: no keyword their converter refuses, nothing narrower than before. */
 import { expect, test } from "bun:test";
 import { forGrammar } from "../../src/provider/grammar-schema.ts";
+import catalog from "../../src/tools/catalog.json" with { type: "json" };
 import { collect, memoryFetch, requestOf, settingsFor, testProvider } from "../support/wire/stream.ts";
 
 const ANY = ["string", "number", "boolean", "object", "array", "null"];
@@ -82,4 +83,9 @@ test.each([
   expect(answer.response_format.json_schema.schema.properties.a.pattern === "x").toBe(sent);
   // The schema itself stays whole: answers are checked against it.
   expect(parameters.properties.a.pattern).toBe("x");
+});
+
+test("the built-in tools that every first request carries are taken as they are", () => {
+  const looked = catalog.filter(({ parameters }) => forGrammar(parameters) !== parameters).map(({ name }) => name);
+  expect(looked).toEqual(["web_search"]);
 });
