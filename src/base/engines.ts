@@ -12,8 +12,8 @@ export type Engines = {
   /** `fd`, or `fdfind` as Debian calls it. */
   readonly fd: string | undefined;
   readonly find: string | undefined;
-  /** There is an rg on PATH, but inside the workspace. */
-  readonly rgInside?: boolean;
+  /** Names that are on PATH, but lead into the workspace only. */
+  readonly inside?: readonly string[];
 };
 
 /**
@@ -30,12 +30,13 @@ export function detectEngines(path: string | undefined, root: string): Engines {
       if (found === undefined) continue;
       const real = realOf(found);
       if (!(isInside(found, root) || isInside(real, root)) || isOfSystem(found, real, root)) return found;
-      inside.push(name);
+      inside.push(name === "fdfind" ? "fd" : name);
     }
     return undefined;
   };
   const engines = { rg: locate("rg"), fd: locate("fd") ?? locate("fdfind"), find: locate("find") };
-  return engines.rg === undefined && inside.includes("rg") ? { ...engines, rgInside: true } : engines;
+  const only = (["rg", "fd"] as const).filter((name) => engines[name] === undefined && inside.includes(name));
+  return only.length === 0 ? engines : { ...engines, inside: only };
 }
 
 const SYSTEM = ["/usr", "/bin", "/sbin"];

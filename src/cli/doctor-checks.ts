@@ -92,13 +92,11 @@ export async function checkEngines(
 ): Promise<{ readonly tools: Checked["tools"]; readonly warnings: readonly string[] }> {
   const engines = detectEngines(context.env.PATH, root);
   const [rg, fd] = await Promise.all([versionOf(engines.rg, root, context.signal), versionOf(engines.fd, root, context.signal)]);
+  const missing = (name: string): string =>
+    engines.inside?.includes(name) ? "lies inside the workspace, whose programs are not run" : "is not on PATH";
   const warnings = [
-    ...(rg.path === null
-      ? [
-          `ripgrep (rg) ${engines.rgInside ? "lies inside the workspace, whose programs are not run" : "is not on PATH"}: searches use the slower built-in engine`,
-        ]
-      : []),
-    ...(fd.path === null ? ["fd is not on PATH: files are found with find or the built-in walker"] : []),
+    ...(rg.path === null ? [`ripgrep (rg) ${missing("rg")}: searches use the slower built-in engine`] : []),
+    ...(fd.path === null ? [`fd ${missing("fd")}: files are found with find or the built-in walker`] : []),
   ];
   return { tools: { rg, fd }, warnings };
 }

@@ -78,8 +78,8 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
   };
-  const { rg, rgInside } = detectEngines(context.env.PATH, request.root);
-  const outcome = await searchFiles(request, rg, rgInside ? "inside" : "missing");
+  const { rg, inside } = detectEngines(context.env.PATH, request.root);
+  const outcome = await searchFiles(request, rg, inside?.includes("rg") ? "inside" : "missing");
   const touched = [{ path: resolved.path, kind: "search" }] as const;
   const advice = outcome.ok && outcome.files.length === 0 ? globAdvice([wanted.glob]) : [];
   return { ...report(outcome, request, [...advice, ...(hides === undefined ? [] : [CLOSED_NOTE])]), touched };

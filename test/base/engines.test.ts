@@ -14,7 +14,7 @@ test("a program that leads into the workspace gives way to the next one on PATH"
   expect(detectEngines(dir.at("first"), dir.at("ws")).rg).toBeUndefined();
   expect(detectEngines(dir.at("ws/bin"), dir.at("ws"))).toEqual({
     ...{ rg: undefined, fd: undefined, find: undefined },
-    rgInside: true,
+    inside: ["rg"],
   });
 });
 
@@ -26,9 +26,9 @@ test("where the workspace holds the system, its programs serve, and no others; n
   if (existsSync("/.git")) expect(detectEngines("/usr/bin:/bin", "/").rg).toBeUndefined();
   else expect(detectEngines("/usr/bin:/bin", "/")).toEqual(system);
   expect(detectEngines("/usr/bin", "/usr").rg).toBe(system.rg);
-  expect(detectEngines(dir.at("bin"), "/")).toMatchObject({ rg: undefined, rgInside: true });
-  expect(detectEngines(dir.at("bin"), dir.path)).toMatchObject({ rg: undefined, rgInside: true });
+  expect(detectEngines(dir.at("bin"), "/")).toMatchObject({ rg: undefined, inside: ["rg"] });
+  expect(detectEngines(dir.at("bin"), dir.path)).toMatchObject({ rg: undefined, inside: ["rg"] });
   mkdirSync(dir.at("linked"));
   symlinkSync(system.rg ?? "", dir.at("linked/rg"));
-  expect(detectEngines(dir.at("linked"), "/")).toMatchObject({ rg: undefined, rgInside: true });
+  expect(detectEngines(dir.at("linked"), "/")).toMatchObject({ rg: undefined, inside: ["rg"] });
 });

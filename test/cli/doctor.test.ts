@@ -88,7 +88,9 @@ test("security 1: rg and fd of the workspace are not run", async () => {
   mkdirSync(empty);
   const { report } = await json(stage, [], { PATH: `${join(stage.root, "bin")}:${empty}`, OPENAI_API_KEY: KEY });
   expect(report.tools).toEqual({ rg: { path: null, version: null }, fd: { path: null, version: null } });
-  expect(report.warnings.join("\n")).toContain("ripgrep (rg) is not on PATH");
+  const said = report.warnings.join("\n");
+  for (const name of ["ripgrep (rg)", "fd"])
+    expect(said).toContain(`${name} lies inside the workspace, whose programs are not run`);
   expect(existsSync(join(stage.home, "HIT"))).toBe(false);
 });
 
