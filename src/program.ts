@@ -153,14 +153,19 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
   };
   const end = () => ({ output, format: format ?? formatOf(argv), verbose, elapsedMs: elapsed() });
   // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
+  let telling: Promise<unknown> | undefined;
+  const tell = async (error: unknown): Promise<void> => {
+    const { reportBug } = await import("./cli/early-end.ts");
+    reportBug(error, end());
+  };
   const onBug = async (error: unknown): Promise<void> => {
     bug = true;
     exit.code(EXIT.internal);
-    controller.abort("internal error");
     // Does not keep the program: only one that hangs meets it.
     setTimeout(() => endNow("SIGTERM"), BUG_GRACE_MS).unref();
-    const { reportBug } = await import("./cli/early-end.ts");
-    reportBug(error, end());
+    // The cause is said before what comes of it.
+    telling = tell(error);
+    await telling.finally(() => controller.abort("internal error"));
   };
   controller.signal.addEventListener("abort", () => {
     output.stdout.hurry(STALL_MS);
@@ -181,6 +186,7 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
   }
   exit.code(bug ? EXIT.internal : code);
   const { stdout, stderr } = output;
+  await telling;
   await Promise.all([stdout.flush(), stderr.flush()]);
   if (stdout.lost) {
     if (!bug && code === EXIT.ok) exit.code(lateCode(controller.signal));

@@ -77,7 +77,7 @@ test("completion: behind a command's one value there is nothing to complete", as
     knownModels: () => ["a/b"],
     controls: {
       background: { list: () => [{ id: "bg1" }] },
-      skills: { list: () => [{ name: "tidy" }] },
+      skills: { byName: () => [{ name: "tidy" }] },
       sessionDir: undefined,
       context: { pins: () => [], drops: () => [], ledger: () => ({ items: [] }) },
     },
