@@ -3,7 +3,7 @@
  * except secrets, Bun's switches, git's idea of where it is and thndrs' own variables; on top a fixed set that keeps programs
  * from prompting, paging and colouring. Refuses: reading process.env (config/ does).
  */
-import { looksSecret, mayNameFile } from "./secret-names.ts";
+import { looksSecret, mayNameFile, saysNothing } from "./secret-names.ts";
 
 /** Marks our descendants so that they can be found after they left their process group. Not a secret. */
 export const MARKER_VARIABLE = "THNDRS_PROCESS";
@@ -108,9 +108,12 @@ function inherits(name: string, value: string, allow: ReadonlySet<string>, crede
   if (REPOSITORY_NAMES.has(name)) return false;
   if (/^THNDRS_/i.test(name)) return OWN_NAMES.has(name);
   if (credentials.has(name)) return false;
-  return !looksSecret(name) || (mayNameFile(name) && isPath(value));
+  return !looksSecret(name) || saysNothing(value) || (mayNameFile(name) && isPath(value));
 }
 
 function isPath(value: string): boolean {
-  return /^(?:[~.]{0,2}\/|[A-Za-z]:[\\/])\S*$/.test(value);
+  return (
+    /^(?:[~.]{0,2}\/|[A-Za-z]:[\\/])[^\n{]*$/.test(value) ||
+    /^[\w.@ -]+(?:[\\/][\w.@ -]+)*\.(?:json|ya?ml|toml|ini|conf|pem|p12)$/.test(value)
+  );
 }

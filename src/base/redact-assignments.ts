@@ -3,8 +3,8 @@
  * only passes a secret along (`token = getToken()`) and placeholders survive. Linear: each value is looked at once.
  */
 
-import { elementValue, netrcValue, settingEnd } from "./redact-settings.ts";
-import { isPhrase, isPlaceholder, isSecretContent, looksLikeCode, looksRandom } from "./redact-words.ts";
+import { elementValue, netrcValue, pairValueEnd } from "./redact-settings.ts";
+import { isPlaceholder, isSecretContent, looksLikeCode, looksRandom } from "./redact-words.ts";
 
 const ANCHOR =
   /passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|account[_-]?key|auth[_-]?key|credential|authorization|bearer|cookie|_key\b|_auth\b|_pass\b/gi;
@@ -109,7 +109,7 @@ function namedValue(scan: Scan, start: number, end: number, word: string): Verdi
   const dotenv = isEnvironmentName(name) && separator.kind === "=" && !separator.spaced;
   const value = valueAt(scan, separator.end, dotenv);
   if (value === undefined || value.to <= value.from) return undefined;
-  const whole = value.quoted ? undefined : wholeSetting(scan, name, nameStart, separator, value);
+  const whole = value.quoted ? undefined : pairPassword(scan, name, nameStart, separator.kind, value);
   if (whole !== undefined) return { from: value.from, to: whole, kind: "secret" };
   const content = headOf(text, value.from, value.to);
   if (!isSecretValue(content, name, separator, value, text[value.to] ?? "")) return undefined;
@@ -127,26 +127,16 @@ function unsignedValue(text: string, nameStart: number, nameEnd: number, word: s
   const name = text.slice(nameStart, nameEnd);
   if (element === undefined || !isSecretName(name, word)) return undefined;
   const content = text.slice(element.from, element.to);
-  return isPlaceholder(content) || !isSecretContent(content, name) ? undefined : { ...element, kind: "secret" };
+  return isPlaceholder(content) || !looksRandom(content) ? undefined : { ...element, kind: "secret" };
 }
 
-/** Where an unquoted password of several words ends, where what is around it says that it is one. */
-function wholeSetting(
-  { text, runs }: Scan,
-  name: string,
-  nameStart: number,
-  separator: Separator,
-  value: Value,
-): number | undefined {
-  // `passwd: files systemd` is a line of nsswitch.conf.
-  if (separator.kind === " " || !/pass|pwd|secret/i.test(name) || name === "passwd") return undefined;
-  const { from } = value;
-  const found = settingEnd({ text, nameStart, sign: separator.kind, from }, (kind, at) => runs.end(kind, at));
-  if (found === undefined || found.to <= value.to) return undefined;
-  const { to, sure } = found;
-  const content = text.slice(from, to);
-  if (isPlaceholder(content) || content.startsWith("[redacted:") || /[,;{}()[\]=`"'<>|]/.test(content)) return undefined;
-  return sure || (/\s/.test(content) ? isPhrase(content, name) : looksRandom(content)) ? to : undefined;
+/** Where the password of a connection string ends, whatever it holds. */
+function pairPassword({ text, runs }: Scan, name: string, nameStart: number, sign: string, value: Value): number | undefined {
+  if (sign !== "=" || !/^(?:password|pwd)$/i.test(name)) return undefined;
+  const to = pairValueEnd(text, nameStart, value.from, (at) => runs.end("pair", at));
+  if (to === undefined || to <= value.to) return undefined;
+  const content = text.slice(value.from, to);
+  return isPlaceholder(content) || content.startsWith("[redacted:") || /[,;{}()[\]=`"'<>|]/.test(content) ? undefined : to;
 }
 
 /** What a value is judged by: its beginning is enough, however long it is. */
@@ -233,7 +223,7 @@ function isSecretValue(content: string, name: string, separator: Separator, valu
   const random = looksRandom(content);
   // Several words are prose in a text or a schema; in a `.env` file they are a passphrase.
   if (value.quoted && separator.kind === "=" && !separator.spaced && isEnvironmentName(name)) return content.length >= 4;
-  if (value.quoted) return isSecretContent(content, name);
+  if (value.quoted) return isSecretContent(content);
   if (looksLikeCode(content, after)) return false;
   if (isEnvironmentName(name) && separator.kind === "=") return separator.spaced ? random : content.length >= 3;
   if (separator.kind === " ") return content.length >= 4;

@@ -1,9 +1,7 @@
 /**
- * What a value says about itself: a secret, a placeholder, an expression, a label, words of a sentence.
+ * What a value says about itself: a secret, a placeholder, an expression, a label.
  * Refuses: where values begin and end.
  */
-import { once } from "./once.ts";
-
 /** Letters and digits mixed, or mixed case with symbols, eight or more: no word of prose, no identifier of one case. */
 export function looksRandom(content: string): boolean {
   if (content.length < 6 || !/^[\x21-\x7e]+$/.test(content)) return false;
@@ -35,39 +33,7 @@ export function looksLikeCode(content: string, after: string): boolean {
   return /^[A-Za-z_$]+$/.test(content) && /[;,)\]}]/.test(after);
 }
 
-const PASSWORD = /passw(?:or)?d|passphrase|pwd|secret|_pass$/i;
-
-/** Words that labels, hints and sentences about passwords are made of, and passphrases hardly ever. */
-const prose = once(
-  (): ReadonlySet<string> =>
-    new Set(
-      `a an the this that these it its is are was be been has have had do does did done not no never and or but if when then than as
-  at by for from in into of on to too with without via per your you my our we i he she they their will would can cannot could may
-  must should please enter type choose confirm repeat forgot forgotten change changed reset show hide set use used using create
-  save copy paste ask see new old current previous default again invalid valid wrong incorrect missing empty required optional
-  short long weak strong minimum maximum min max least most character characters chars letter letters digit digits number numbers
-  length string text value input field hidden here below above user username account login admin pwd key keys store stored
-  manager name example none null`.split(/\s+/),
-    ),
-);
-const ABOUT_SECRETS = /^(?:passw|passphrase|secret|token|credential|auth|hash|encrypt)/;
-
-function isProse(word: string): boolean {
-  if (word.length > 64) return false;
-  const bare = word.toLowerCase().replace(/[^\w]+$/, "");
-  return prose().has(bare) || ABOUT_SECRETS.test(bare);
-}
-
-/** A quoted or lonely value of several words that is a passphrase: no word of a sentence in it, or one that only chance makes. */
-export function isPhrase(content: string, name: string): boolean {
-  if (!PASSWORD.test(name)) return false;
-  const words = content.split(/\s+/);
-  return words.some(looksRandom) || !words.some(isProse);
-}
-
-/** What stands between two ends that leave no doubt where it begins and ends. */
-export function isSecretContent(content: string, name: string): boolean {
-  if (content.length < 4) return false;
-  if (/^[\w-]*\s[\w\s-]*$/.test(content)) return isPhrase(content, name);
-  return looksRandom(content) || !isWordyLabel(content);
+/** What stands between two ends that leave no doubt where it begins and ends. Several words are prose, or a label in some language. */
+export function isSecretContent(content: string): boolean {
+  return content.length >= 4 && !/^[\w-]*\s[\w\s-]*$/.test(content) && (looksRandom(content) || !isWordyLabel(content));
 }

@@ -10,7 +10,7 @@ const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 const ANY = /key|token|secret|pass|pwd|pat|auth|credential|jwt|bearer|cookie|headers/i;
 
 /** Ends of words that mean a secret wherever they stand: `PGPASSWORD`, `accesstoken`. */
-const STRONG = /(?:tokens?|secrets?|passwords?|passwd|passphrase|api_?keys?|accesskeys?|privatekeys?|credentials?)$/;
+const STRONG = /(?:tokens?|secrets?|passwords?|passwd|passphrase|api_?keys?|accesskeys?(?:id)?|privatekeys?|credentials?)$/;
 
 /** What makes a `key` behind it a secret wherever the two stand. */
 const KEY_KINDS = once(() => set("api access secret private signing encryption account auth master deploy"));
@@ -30,6 +30,7 @@ const ABOUT = once(() =>
   set(
     `file files path paths dir dirs directory folder url urls uri endpoint host port name names type kind format version
     helper helpers store provider providers manager backend policy process command cmd program options
+    fd alias enable extensions opts override dummy
     length len size limit count budget ttl expiry expires expiration timeout lifetime duration seconds minutes days
     algorithm alg issuer audience scope scopes prompt hint field region arn env enabled disabled required sock socket cache`.replace(
       /\s+/g,
@@ -39,13 +40,24 @@ const ABOUT = once(() =>
 );
 const AMOUNTS = once(() => set("max min num limit budget count"));
 
+/** The settings of `pass`, git's settings in the environment, a choice between ways to log in. */
+const NOT_SECRET = /^(?:PASSWORD_STORE_|GIT_CONFIG_(?:KEY|VALUE)_\d+$|AZURE_TOKEN_CREDENTIALS$)/;
+
+/** A switch or a small number, whatever it is called: `SECRET_DETECTION_HISTORIC_SCAN=true`. */
+export function saysNothing(value: string): boolean {
+  return /^(?:true|false|yes|no|on|off|\d{0,2})$/i.test(value);
+}
+
 /** True when the name alone says that the value is a secret. */
 export function looksSecret(name: string): boolean {
   if (!ANY.test(name)) return false;
   const words = wordsOf(name);
   const last = words.at(-1) ?? "";
-  if (!ABOUT().has(last) && words.some((word, at) => isStrong(word, words[at - 1] ?? "", words))) return true;
-  return isWeak(words);
+  if (NOT_SECRET.test(name)) return false;
+  // `CREDENTIAL_FILE_OVERRIDE` is about a file, too.
+  const isOne = (word: string, at: number): boolean =>
+    isStrong(word, words[at - 1] ?? "", words) && (at === words.length - 1 || !ABOUT().has(words[at + 1] ?? ""));
+  return (!ABOUT().has(last) && words.some(isOne)) || isWeak(words);
 }
 
 /** `npm_config_//r/:_authToken` → npm config r auth token; a number behind a word only counts. */
@@ -57,7 +69,7 @@ function wordsOf(name: string): readonly string[] {
 
 function isStrong(word: string, before: string, words: readonly string[]): boolean {
   if (/^keys?$/.test(word)) return KEY_KINDS().has(before);
-  if (/^tokens?$/.test(word) && words.some((other) => AMOUNTS().has(other))) return false;
+  if (/^tokens$/.test(word) && words.some((other) => AMOUNTS().has(other))) return false;
   return STRONG.test(word);
 }
 

@@ -10,7 +10,8 @@ const SECRETS = `
   SECRET_KEY_BASE GOOGLE_CREDENTIALS GOOGLE_CREDENTIALS_JSON AZURE_CREDENTIALS DOCKER_AUTH_CONFIG CI_JOB_JWT CI_JOB_JWT_V2
   SSH_PRIVATE_KEY_PEM DEPLOY_KEY_BASE64 ANTHROPIC_CUSTOM_HEADERS OTEL_EXPORTER_OTLP_HEADERS TF_TOKEN_app_terraform_io
   VAULT_SECRET_ID SYSTEM_ACCESSTOKEN NODE_AUTH_TOKEN apiKey openaiApiKey DB_PASSWORD_TEST DB_PASS_PROD TOKEN SECRET PASSWORD
-  VAULT_UNSEAL_KEY_1 SOPS_AGE_KEY ACTIONS_ID_TOKEN_REQUEST_TOKEN SESSION_COOKIE AWS_SECRET_ACCESS_KEY_DEV STRIPE_SECRETS`
+  VAULT_UNSEAL_KEY_1 SOPS_AGE_KEY ACTIONS_ID_TOKEN_REQUEST_TOKEN SESSION_COOKIE AWS_SECRET_ACCESS_KEY_DEV STRIPE_SECRETS
+  MAX_BOT_TOKEN AWSACCESSKEYID S3_ACCESSKEYID`
   .trim()
   .split(/\s+/);
 
@@ -20,7 +21,9 @@ const ORDINARY = `
   AWS_SHARED_CREDENTIALS_FILE AWS_WEB_IDENTITY_TOKEN_FILE ANSIBLE_VAULT_PASSWORD_FILE SOPS_AGE_KEY_FILE SSH_KEY_PATH
   CREDENTIALS_DIRECTORY CARGO_REGISTRY_CREDENTIAL_PROVIDER NEXT_PUBLIC_KEY VITE_PUBLISHABLE_KEY CACHE_KEY ACTIONS_ID_TOKEN_REQUEST_URL
   PGPASSFILE KUBECONFIG DOCKER_CONFIG NEXTAUTH_URL JWT_ALGORITHM MONKEY_PATCH COMPATIBILITY PATTERN XDG_CONFIG_HOME AUTHORIZED
-  GNOME_KEYRING_CONTROL PASSENGER_APP_ENV HOTKEYS SECRETARY PKG_CONFIG_PATH NODE_PATH BYPASS COMPASS TOKENS_PER_MINUTE_LIMIT`
+  GNOME_KEYRING_CONTROL PASSENGER_APP_ENV HOTKEYS SECRETARY PKG_CONFIG_PATH NODE_PATH BYPASS COMPASS TOKENS_PER_MINUTE_LIMIT
+  GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0 GIT_CONFIG_KEY_12 GIT_CONFIG_COUNT PASSWORD_STORE_GPG_OPTS PASSWORD_STORE_CLIP_TIME
+  CLOUDSDK_AUTH_CREDENTIAL_FILE_OVERRIDE AZURE_TOKEN_CREDENTIALS BORG_PASSPHRASE_FD CARGO_CREDENTIAL_ALIAS_MINE SECRET_KEY_BASE_DUMMY`
   .trim()
   .split(/\s+/);
 
@@ -55,8 +58,17 @@ describe("H11 what children inherit", () => {
   test("what may be a file of credentials is inherited when it is one", () => {
     const name = "GOOGLE_APPLICATION_CREDENTIALS";
     expect(childEnvironment({ [name]: "/etc/key.json" })[name]).toBe("/etc/key.json");
-    expect(name in childEnvironment({ [name]: '{"private_key":"x"}' })).toBe(false);
+    for (const path of ["keys/sa.json", "service-account.json", "/home/My User/sa.json", "C:\\keys\\sa.json"])
+      expect(childEnvironment({ [name]: path })[name]).toBe(path);
+    for (const secret of ['{"private_key":"x"}', "AbC/dEf+1", "user:pass"])
+      expect(name in childEnvironment({ [name]: secret })).toBe(false);
     expect("CLIENT_SECRET" in childEnvironment({ CLIENT_SECRET: "/etc/key" })).toBe(false);
+  });
+
+  test("a switch or a small number is no secret, whatever it is called", () => {
+    const env = childEnvironment({ SECRET_DETECTION_HISTORIC_SCAN: "true", MY_TOKEN: "0", DB_PASSWORD: "1234" });
+    expect(env).toMatchObject({ SECRET_DETECTION_HISTORIC_SCAN: "true", MY_TOKEN: "0" });
+    expect("DB_PASSWORD" in env).toBe(false);
   });
 
   test("git's idea of its repository stays here, whatever git of this machine lists; its settings go along", () => {
