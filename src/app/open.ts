@@ -60,8 +60,10 @@ function isNamed({ flags, env, replayFile }: OpenOptions): boolean {
 
 /** A session goes on with the model of the configuration; whoever chose another one for it should know. */
 function tellOtherModel({ id, lastModel }: OpenedSession, { name }: ChosenModel, bus: Bus): void {
-  if (lastModel === undefined || lastModel === "" || lastModel === name || lastModel.startsWith("replay/")) return;
-  const message = `session ${id} was last used with ${lastModel}; this run uses ${name} (--model or /model ${lastModel} goes on with that one)`;
+  // An agent is a provider and a model in one: `acp:NAME`.
+  const last = lastModel?.replace(/^acp\/(?=acp:)/, "") ?? "";
+  if (last === "" || last === name || last.startsWith("replay/")) return;
+  const message = `session ${id} was last used with ${last}; this run uses ${name} (--model or /model ${last} goes on with that one)`;
   bus.emit({ type: "diagnostic", diagnostic: { severity: "warning", code: "session_model", message } });
 }
 

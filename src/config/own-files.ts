@@ -2,7 +2,7 @@
  * Files in which thndrs keeps what is between it and the user: keys, what was approved and trusted, what was typed. No tool reads or
  * writes them, whatever the workspace is (security.md 4): with the home directory as the workspace they lie inside. Refuses: reading them.
  */
-import { realpathSync } from "node:fs";
+import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Homes } from "./homes.ts";
 
@@ -25,11 +25,27 @@ export function ownFiles({ config, state }: Homes): () => (path: string) => bool
     ...(config === undefined ? [] : CONFIG_NAMES.map((name) => join(config, name))),
     ...(state === undefined ? [] : STATE_NAMES.map((name) => join(state, name))),
   ];
+  const names = new Set(places.map((path) => basename(path)));
   return () => {
-    // Both: who keeps a link there to a file elsewhere could have it replaced, and the file read.
-    const closed = new Set(
-      places.flatMap((path) => [realOf(path), join(realOf(dirname(path)), basename(path))]).map((path) => path.toLowerCase()),
-    );
-    return (path) => closed.has(path.toLowerCase());
+    // Who keeps a link there to a file elsewhere could have it replaced, and the file read.
+    const linked = places.filter(isLink).map((path) => realOf(path).toLowerCase());
+    let closed: ReadonlySet<string> | undefined;
+    return (path) => {
+      const wanted = path.toLowerCase();
+      if (linked.includes(wanted)) return true;
+      // Most paths have another name: where ours really are is asked for the others only.
+      if (!names.has(basename(wanted))) return false;
+      closed ??= new Set(places.map((own) => join(realOf(dirname(own)), basename(own)).toLowerCase()));
+      return closed.has(wanted);
+    };
   };
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    // In a directory that may not be entered.
+    return false;
+  }
 }

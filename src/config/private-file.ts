@@ -39,7 +39,9 @@ async function removeStale(lock: string, id: string): Promise<void> {
   try {
     await (await open(guard, "wx", 0o600)).close();
   } catch (error) {
-    if (errnoOf(error) === "EEXIST" && (await look(guard))?.isStale) await rm(guard, { force: true });
+    const code = errnoOf(error) || String(error);
+    if (code !== "EEXIST") throw new UserError(`${lock} was left behind, and cannot be removed: ${code}`);
+    if ((await look(guard))?.isStale) await rm(guard, { force: true });
     return;
   }
   try {
@@ -80,7 +82,7 @@ async function takeLock(path: string, signal: AbortSignal | undefined): Promise<
         throw new UserError(`${path} is being changed by another thndrs; if there is none, remove ${lock}`);
       const found = await look(lock);
       if (found?.isStale) await removeStale(lock, found.id);
-      else if (found) await Bun.sleep(LOCK_POLL_MS);
+      if (await look(lock)) await Bun.sleep(LOCK_POLL_MS);
     }
   }
 }

@@ -3,7 +3,7 @@
  * which calls need it (app/permit.ts).
  */
 import type { AskApproval } from "../app/permit.ts";
-import { type Allowance, type Approvals, allowanceFor, beside, describeAllowance } from "./approvals.ts";
+import { type Allowance, type Approvals, allowanceFor, beside, covers, describeAllowance } from "./approvals.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import type { Question } from "./picker.ts";
 import { visible } from "./sanitize.ts";
@@ -47,22 +47,24 @@ function describeCall(name: string, input: Readonly<Record<string, unknown>>): s
   return `${name}: ${limited(words.join(" "), 4000)}${where}${background === true ? "  (in the background)" : ""}${more}`;
 }
 
+const LASTING: Question<Answer>["choices"] = [
+  { value: "session", label: "Yes, for this session" },
+  { value: "project", label: "Yes, for this project" },
+];
+
 function questionFor(
   name: string,
   input: Readonly<Record<string, unknown>>,
   allowance: Allowance,
   signal: AbortSignal,
 ): Question<Answer> {
+  // What would not hold for this very call is not offered.
+  const isLasting = covers(allowance, name, input);
   // In the message, which is said in full on any terminal: beside a choice there is no room for it on a narrow one.
-  const remembered = `for this session or project: ${limited(visible(describeAllowance(allowance)), 500)}`;
+  const remembered = isLasting ? `\nfor this session or project: ${limited(visible(describeAllowance(allowance)), 500)}` : "";
   return {
-    message: `Allow ${describeCall(name, input)}\n${remembered}`,
-    choices: [
-      { value: "once", label: "Yes, once" },
-      { value: "session", label: "Yes, for this session" },
-      { value: "project", label: "Yes, for this project" },
-      { value: "no", label: "No" },
-    ],
+    message: `Allow ${describeCall(name, input)}${remembered}`,
+    choices: [{ value: "once", label: "Yes, once" }, ...(isLasting ? LASTING : []), { value: "no", label: "No" }],
     initial: "once",
     signal,
     isGuarded: true,

@@ -39,5 +39,14 @@ const SILENT = [
   "rg -n && src",
   "tr ; x",
   "printf %s -> =>",
+  "timeout 10 find . -name x.ts -exec wc -l {} ;",
+  "sudo find . -exec ls {} ;",
+  "fdfind .ts -x echo {} ;",
+  "env sh -c x ;",
+  "timeout 5 sh -c a >",
+  "docker exec c sh -c a && b",
+  "git grep -e ||",
+  "git log -S &&",
+  "rg -t ts && .",
 ];
 test.each(SILENT)("silent: %s", (line) => expect(operatorNote(line.split(" "))).toBeUndefined());
