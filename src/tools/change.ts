@@ -135,8 +135,9 @@ export async function applyChange(change: Change, context: ToolContext): Promise
   }
   const done = await install(change, context);
   if (done.ok) {
-    if (context.rehearsal === undefined) context.seen?.changed(target, original?.hash, contentHash(after));
-    return report(change);
+    const unseen =
+      context.rehearsal === undefined ? context.seen?.changed(target, original?.hash, contentHash(after)) : undefined;
+    return report(unseen === undefined ? change : { ...change, notes: [unseen, ...change.notes] });
   }
   const shown = quotePath(target.relative);
   if (done.reason === "cancelled") return { ...failed(`${shown}: ${done.message}.`, { touched }), status: "cancelled" };

@@ -106,13 +106,15 @@ function withLiteralGroups(glob: string): string {
     if (part.startsWith("\\")) return part;
     count += 1;
     const itself = part.replace(/[\\{}[\],*?!]/g, "\\$&");
-    return part.startsWith("{") ? `{${part.slice(1, -1)},${itself}}` : `{${part},${itself}}`;
+    // `{1..3}` is a range by itself only.
+    const inner = part.startsWith("{") && !part.includes("..") ? part.replace(/^\{{1,2}|\}{1,2}$/g, "") : part;
+    return `{${inner},${itself}}`;
   });
   return count > MAX_LITERAL_GROUPS ? glob : widened;
 }
 
-/** An escaped character, a class, braces without alternatives. */
-const GROUP = /\\[\s\S]|\[[!^]?[^/][^\]/\\]*\]|\{[^{}[\],/\\]*\}/g;
+/** An escaped character, a class, braces without alternatives, once or (`{{name}}`) twice. */
+const GROUP = /\\[\s\S]|\[[!^]?(?:\\[^/]|[^/\\])(?:\\[^/]|[^\]/\\])*\]|\{\{[^{}[\],/\\]*\}\}|\{[^{}[\],/\\]*\}/g;
 
 function positiveGlob(pattern: string, base: string): PathFilter {
   const trimmed = pattern.replace(/^(?:\.?\/)+/, "");

@@ -99,7 +99,7 @@ async function scanPieces(
   while (!signal.aborted && (huge || size !== version.size)) {
     // No hash is promised any more, and who asked for five lines of gigabytes does not wait for the rest.
     if (!window.isFull && !window.binary) shownAt = size;
-    else if (size > MAX_FILE_BYTES && size - shownAt >= COUNT_ON_BYTES) {
+    else if (size > MAX_FILE_BYTES && size - shownAt >= COUNT_ON_BYTES && size < version.size) {
       return { size: Math.max(size, version.size), countedTo: size, lossy: window.lossy, cancelled: false };
     }
     const bytesRead = await handle.read(buffer, CHARACTER_BYTES, CHUNK_BYTES, size);
@@ -206,8 +206,10 @@ async function run(asked: Input, context: ToolContext): Promise<ToolResult> {
     const scanned = await scan(file, window, context.signal);
     if (scanned.cancelled)
       return { status: "cancelled", text: "Cancelled while reading.", truncated: false, effects: [], touched: [] };
-    context.seen?.note(target, scanned.hash);
-    return present(scanned, target, asked);
+    const result = present(scanned, target, asked);
+    // What shows nothing of the file is no look at it.
+    if (result.status === "ok" && !scanned.binary && !window.binary) context.seen?.note(target, scanned.hash);
+    return result;
   } catch (error) {
     const code = errnoOf(error);
     if (code === "") throw error;

@@ -26,6 +26,10 @@ test.each([
   ["[a-c]x", ["ax", "cx", "[a-c]x"], ["dx", "-x"]],
   ["[]a]x", ["ax"], ["bx"]],
   ["[abc", ["x/[abc"], ["a"]],
+  ["src/part{1..3}.ts", ["src/part2.ts", "src/part{1..3}.ts"], ["src/part4.ts", "src/part1..3.ts"]],
+  ["{a..c}.ts", ["b.ts"], ["d.ts"]],
+  ["[\\]]x.ts", ["]x.ts"], ["x.ts"]],
+  ["{{cookiecutter.name}}/**", ["{{cookiecutter.name}}/a.ts"], ["x/a.ts"]],
 ])("%s", (glob, yes, no) => {
   const accepts = pathFilter({ glob, base: "" });
   expect({ yes: yes.filter(accepts), no: no.filter(accepts) }).toEqual({ yes, no: [] });

@@ -315,5 +315,8 @@ test("a file too large for a hash whose end is near is counted whole", async () 
   expect(text).toStartWith("big.log (lines 1-2 of at least");
   expect((await read("big.log", 400_000, 400_000)).text).toStartWith("big.log (lines 400000-400000 of 800000, no hash");
   expect((await read("big.log", 800_000)).text).toStartWith("big.log (lines 800000-800000 of 800000, no hash");
+  // One whose end the count has come to anyway.
+  put("near.log", `${"y".repeat(63)}\n`.repeat(65 * 16_384));
+  expect((await read("near.log", 1, 3)).text).toStartWith("near.log (lines 1-3 of 1064960, no hash");
   expect((await read("big.log", 800_001)).text).toContain("has 800000 lines; start_line 800001 is past the end");
 });

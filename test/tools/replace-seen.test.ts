@@ -70,3 +70,32 @@ test("a conversation that goes on remembers what its results said", async () => 
     expect((await replace(await resumed(), "four\n", {}, path)).text).toMatch(REFUSED);
   }
 });
+
+test("what we made in the place of a file that was there is known; what a failed look did not show is not", async () => {
+  await using dir = await tempDir({ "f.txt": "one\n" });
+  const tools = await fileTools(dir.path);
+  await tools.run(readFileRange, { path: "f.txt" });
+  rmSync(dir.at("f.txt"));
+  await tools.run(createFileTool, { path: "f.txt", content: "two\n" });
+  expect(await replace(tools, "three\n")).toMatchObject({ status: "ok" });
+  appendFileSync(dir.at("f.txt"), "mine\n");
+  expect(await tools.run(readFileRange, { path: "f.txt", start_line: 50 })).toMatchObject({ status: "failed" });
+  expect((await replace(tools, "four\n")).text).toMatch(REFUSED);
+});
+
+test("an edit over unseen changes says so, and a conversation that goes on knows it", async () => {
+  await using dir = await tempDir({ "f.txt": "one\ntwo\n" });
+  const tools = await fileTools(dir.path);
+  const results = [(await tools.run(readFileRange, { path: "f.txt" })).text];
+  appendFileSync(dir.at("f.txt"), "mine\n");
+  const edited = await tools.run(replaceRange, { path: "f.txt", old_string: "one", new_string: "1" });
+  expect(edited.text).toContain("The file had changed since you last saw it");
+  results.push(edited.text);
+  const resumed = await fileTools(
+    dir.path,
+    undefined,
+    createSeenFiles(() => results),
+  );
+  expect((await replace(resumed, "1\n")).text).toMatch(REFUSED);
+  expect((await replace(tools, "1\n")).text).toMatch(REFUSED);
+});
