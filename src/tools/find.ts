@@ -93,7 +93,10 @@ async function list(
     signal: context.signal,
   };
   const limit = Math.min(input.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING);
-  const accept = acceptOf(filter, request, context.hides);
+  const wants = acceptOf(filter, request, context.hides);
+  // What no tool opens is not searchable either; a search by name says that it is there.
+  const closed = withholds === undefined ? undefined : context.workspace.closed?.();
+  const accept: PathFilter = closed === undefined ? wants : (path) => wants(path) && !closed(join(root, path));
   let withheld = 0;
   const found = createFirstPaths(limit, (path) => {
     if (!accept(path)) return false;
@@ -107,10 +110,10 @@ async function list(
   };
   const outcome = await listFiles(detectEngines(context.env.PATH, root), order, { ...request, forget }, found.take);
   const missed = pattern === undefined ? undefined : await sayLeftOut(pattern, request, found, accept, context);
-  const closed = context.hides === undefined ? [] : [CLOSED_NOTE];
+  const closedNote = context.hides === undefined ? [] : [CLOSED_NOTE];
   const nothing = found.total() === 0 && outcome.end === "complete" ? sayNothing(request, [pattern, filter.glob]) : undefined;
   const secrets = withheld === 0 ? [] : [sayWithheld(withheld)];
-  const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closed];
+  const notes = [...secrets, ...[missed ?? nothing].filter((note) => note !== undefined), ...closedNote];
   return { ...report(outcome, request, found, limit, notes), touched: [{ path: resolved.path, kind: "search" }] };
 }
 

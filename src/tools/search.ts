@@ -70,10 +70,9 @@ async function run(wanted: SearchInput, context: ToolContext): Promise<ToolResul
     contextLines: wanted.context_lines ?? 0,
     includeHidden: wanted.include_hidden ?? false,
     includeIgnored: wanted.include_ignored ?? false,
-    accept: hides === undefined ? wants : (path) => wants(path) && !hides(path),
-    withholds: info.isFile()
-      ? () => false
-      : (path) => isSecretPath(path) || closed?.(join(context.workspace.root, path)) === true,
+    // Of thndrs' own files not even the number of matches is told: it could be asked for letter by letter.
+    accept: (path) => wants(path) && hides?.(path) !== true && closed?.(join(context.workspace.root, path)) !== true,
+    withholds: info.isFile() ? () => false : isSecretPath,
     nameGlobs: info.isFile() ? undefined : nameGlobs(glob, wanted.extensions),
     limit: Math.min(wanted.limit ?? MAX_RESULTS, MAX_RESULTS_CEILING),
     signal: context.signal,
@@ -184,7 +183,8 @@ const REASONS = {
   inside: "on PATH lies inside the workspace, whose programs are not run",
   rules: "cannot apply the ignore rules of this workspace here",
   broken: "on PATH does not work",
-  trapped: "was stopped, it read without end: is an ignore file here a device, a pipe or huge?",
+  trapped:
+    "was stopped, it read without end or held over 512 MiB: is an ignore file here a device or a pipe, or a line that long?",
 } as const;
 
 function sayLimit(outcome: Extract<SearchOutcome, { ok: true }>, limit: number): string {

@@ -39,8 +39,13 @@ test.each([[[]], [["--authority", "read-only"]]])("no tool reads them %p", async
     call("search_text", { pattern: "k3y", include_hidden: true }),
     call("search_text", { pattern: "k3y", include_hidden: true, path: ".local/state/thndrs" }),
     call("read_file_range", { path: ".config/thndrs/config.toml" }),
+    call("list_searchable_files", { include_hidden: true }),
   ];
   const told = await answers(dir.path, calls, args);
+  // Not even that something matches: it could be guessed letter by letter.
+  expect(told[4]).not.toContain("matches too");
+  expect(told[7]).toContain(".config/thndrs/config.toml");
+  for (const path of OWN) expect(told[7]).not.toContain(path);
   for (const text of told.slice(0, 4)) expect(text).toContain("is one of thndrs' own files");
   for (const text of told.slice(0, 6)) expect(text).not.toContain(KEY);
   expect(told[6]).toContain("# mine");
