@@ -1,6 +1,6 @@
 /** Files of the config home: what stands in the way is said at once, two changes at a time lose nothing. */
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { UserError } from "../../src/base/user-error.ts";
 import { updatePrivateFile } from "../../src/config/private-file.ts";
 import type { FileRead } from "../../src/config/settings-file.ts";
@@ -49,4 +49,18 @@ test("of several that meet a lock left behind, no change is lost", async () => {
     expect(readFileSync(path, "utf8").trim().split("\n").sort()).toEqual(["0", "1", "2", "3"]);
     expect(readdirSync(place.path)).toEqual(["list"]);
   }
+});
+
+test("a guard that a killed process left is no end of it: once it is old, the lock goes", async () => {
+  await using place = await tempDir({ "list.lock": "" });
+  const old = new Date(0);
+  utimesSync(place.at("list.lock"), old, old);
+  const { ino, mtimeMs } = statSync(place.at("list.lock"));
+  const guard = place.at(`list.lock.${ino}-${mtimeMs}`);
+  writeFileSync(guard, "");
+  const waiting = updatePrivateFile(place.at("list"), () => "x");
+  expect(existsSync(place.at("list"))).toBe(false);
+  utimesSync(guard, old, old);
+  await waiting;
+  expect(readFileSync(place.at("list"), "utf8")).toBe("x");
 });

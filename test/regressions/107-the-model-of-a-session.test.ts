@@ -1,5 +1,6 @@
 /** A session went on with another model than it was made with, and nobody said so. */
 import { expect, test } from "bun:test";
+import { join } from "node:path";
 import { startModel } from "../support/model.ts";
 import { runThndrs } from "../support/run.ts";
 import { tempDir } from "../support/temp.ts";
@@ -21,4 +22,16 @@ test("the model of the configuration goes on with a session of another: told onc
   expect(other.stderr).toMatch(warning);
   expect((await run("-c", "more")).stderr).not.toContain("warning");
   expect(model.server.requests.map(({ body }) => body.model)).toEqual(["chosen", "chosen", "configured", "configured"]);
+});
+
+test("an agent in place of a model is the same one again", async () => {
+  const fake = join(import.meta.dir, "../acp/fake-agent.ts");
+  const agent = `[acp.agents.fake]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([fake, "plain"])}\n`;
+  await using dir = await tempDir({ "home/config.toml": `model = "acp:fake"\n${agent}`, "work/a.txt": "a\n" });
+  const run = (...args: string[]) =>
+    runThndrs({ args: ["-p", ...args], cwd: dir.at("work"), env: { THNDRS_HOME: dir.at("home") }, stdin: "null" });
+  expect((await run("one")).code).toBe(0);
+  const again = await run("-c", "two");
+  expect(again.code).toBe(0);
+  expect(again.stderr).not.toContain("warning");
 });
