@@ -30,7 +30,7 @@ const ABOUT = once(() =>
   set(
     `file files path paths dir dirs directory folder url urls uri endpoint host port name names type kind format version
     helper helpers store provider providers manager backend policy process command cmd program options
-    fd alias enable extensions opts override dummy
+    tcp udp addr proto fd alias enable extensions opts override dummy
     length len size limit count budget ttl expiry expires expiration timeout lifetime duration seconds minutes days
     algorithm alg issuer audience scope scopes prompt hint field region arn env enabled disabled required sock socket cache`.replace(
       /\s+/g,

@@ -1,8 +1,10 @@
 /** What every subcommand is handed, and what it answers. Each `cli/<command>.ts` exports `run<Command>(context)`. */
 import type { ProcessOwner } from "../base/process.ts";
 import type { ExitCode } from "../base/user-error.ts";
+import type { Diagnostic } from "../types/event.ts";
 import type { Verbosity } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
+import { visible } from "../ui/sanitize.ts";
 import type { Flags } from "./args.ts";
 
 export type CommandContext = {
@@ -30,4 +32,11 @@ export function verbosityOf(flags: Flags): Verbosity {
 /** The environment without holes. */
 export function environmentOf(env: CommandContext["env"]): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Settings that could not be looked for are none: whoever goes by them is told. Other diagnostics are for those who use what they are about. */
+export function tellUnread({ output, flags }: CommandContext, diagnostics: readonly Diagnostic[]): void {
+  if (flags.quiet) return;
+  for (const { code, message } of diagnostics)
+    if (code === "config_unreachable") output.stderr.line(`thndrs: warning: ${visible(message)}`);
 }

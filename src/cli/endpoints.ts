@@ -11,7 +11,7 @@ import { type CredentialSource, type Credentials, createCredentials } from "../c
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import { resolveProviders } from "../provider/presets.ts";
 import type { ProviderSettings } from "../types/settings.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, tellUnread } from "./command.ts";
 
 export type Endpoints = {
   readonly root: string;
@@ -48,7 +48,9 @@ export function joinEndpoints(context: CommandContext, root: string, loaded: Loa
 export async function openEndpoints(context: CommandContext): Promise<Endpoints> {
   const { env, flags, cwd } = context;
   const { root } = await openWorkspace(cwd);
-  return joinEndpoints(context, root, await loadConfig({ env, flags, cwd, workspaceRoot: root }));
+  const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
+  tellUnread(context, loaded.diagnostics);
+  return joinEndpoints(context, root, loaded);
 }
 
 /** @throws UserError naming the nearest provider. */

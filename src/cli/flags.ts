@@ -256,7 +256,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   { name: "doctor", usage: "doctor [--json] [--online]", help: "check the installation and say what is missing" },
   {
     name: "config",
-    verbs: ["path", "show", "edit"],
+    verbs: ["show", "path", "edit"],
     usage: "config path|show|edit",
     help: "configuration files, values and their origins",
     topic: "configuration",

@@ -5,7 +5,7 @@ import { openWorkspace } from "../base/workspace.ts";
 import { createCredentials } from "../config/credentials.ts";
 import { loadConfig } from "../config/load.ts";
 import { type Owner, ownerOf } from "../session/ids.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, tellUnread } from "./command.ts";
 
 export type SessionPlace = {
   /** Absolute. */
@@ -15,9 +15,11 @@ export type SessionPlace = {
   readonly redact: (text: string) => string;
 };
 
-export async function openSessionPlace({ env, flags, cwd }: CommandContext): Promise<SessionPlace> {
+export async function openSessionPlace(context: CommandContext): Promise<SessionPlace> {
+  const { env, flags, cwd } = context;
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
+  tellUnread(context, loaded.diagnostics);
   const exact = createCredentials({ env, configHome: loaded.homes.config }).knownValues();
   const dir = loaded.config.sessionDir ?? join(root, ".thndrs", "sessions");
   return {

@@ -10,7 +10,7 @@ import { loadConfig } from "../config/load.ts";
 import type { Skill } from "../skills/skill.ts";
 import type { Skills } from "../skills/skills.ts";
 import { visible } from "../ui/sanitize.ts";
-import type { CommandContext } from "./command.ts";
+import { type CommandContext, tellUnread } from "./command.ts";
 import { renderTable } from "./table.ts";
 
 /** What a person sees in place of `trust`. */
@@ -109,6 +109,7 @@ export async function runSkills(context: CommandContext): Promise<ExitCode> {
   demandSkillDirs(cwd, flags.skillDir ?? []);
   const { root } = await openWorkspace(cwd);
   const loaded = await loadConfig({ env, flags, cwd, workspaceRoot: root });
+  tellUnread(context, loaded.diagnostics);
   const place = { loaded, root, cwd, given: flags.skillDir ?? [], trustAll: flags.trustProject === true };
   const skills = await openSkills(place);
   return verb === "doctor" ? doctor(context, skills, place) : list(context, skills);

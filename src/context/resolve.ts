@@ -23,7 +23,7 @@ const CHAIN_REASONS = {
   pin: "",
 } as const;
 
-const MAIN_COPY = "of the main checkout; this worktree has its own";
+const MAIN_COPY = "of the main checkout; this worktree has the same";
 
 export function chainReason(entry: Entry): string {
   return CHAIN_REASONS[entry.origin] || entry.reason;
@@ -80,12 +80,13 @@ export class Resolver {
     return resolved;
   }
 
-  /** A worktree inside its main checkout has that one's tracked file itself, maybe another version of it (A04). */
+  /** A worktree inside its main checkout has that one's tracked file itself (A04). Another version of it may say something else. */
   #mainCopy(chain: readonly ChainFound[]): ChainFound | undefined {
-    const ancestors = chain.filter(({ file, place }) => file && place.origin === "ancestor");
-    if (ancestors.length === 0 || !chain.some(({ file, place }) => file && place.origin === "root")) return undefined;
+    const own = chain.find(({ file, place }) => file && place.origin === "root")?.file;
+    const same = chain.filter(({ file, place }) => place.origin === "ancestor" && file?.contentHash === own?.contentHash);
+    if (own === undefined || same.length === 0) return undefined;
     const main = mainCheckout(this.#options.root);
-    return ancestors.find(({ place }) => place.directory === main);
+    return same.find(({ place }) => place.directory === main);
   }
 
   /** The instruction file that governs one directory below the root; `names` where they are known already. */

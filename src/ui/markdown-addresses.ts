@@ -25,7 +25,7 @@ const BARE_WHOLE =
 const MARKUP = /[!"$%'()*+,./:<=>?@[\\\]^_`{|}~-]/g;
 const BRACKETED = /<((?:https?|ftp):\/\/[^\s<>]*)>/gi;
 /** In these an escape would be seen, or a link by another rule begins. */
-const UNSAFE = /[`\\]|<(?!(?:https?|ftp):\/\/)|\]:|^(?: {4}|\t)/im;
+const UNSAFE = /[`\\]|~~~|<(?!(?:https?|ftp):\/\/)|\]:|(?:^|[>*+.)-])(?: {4}|\t)/im;
 
 /** As it is; `&amp;` in it is still a reference. */
 function escaped(address: string): string {

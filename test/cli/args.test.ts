@@ -103,6 +103,7 @@ test("a flag that only some verbs take is refused by the others, which would go 
   expect(refusal("mcp", "call", "a", "b", "--command", "c")).toContain('it goes with "thndrs mcp add"');
   expect(refusal("sessions", "nonsense", "--dry-run")).toContain("unknown command");
   expect(refusal("config", "show", "--project")).toContain('it goes with "thndrs config path" and "thndrs config edit"');
+  expect(refusal("config", "--project")).toContain('--project does not go with "thndrs config show"');
   expect(refusal("config", "edit", "--json")).toContain("--json does not go with");
   expect(refusal("mcp", "list", "--yes")).toContain('it goes with "thndrs mcp trust"');
   expect(refusal("mcp", "add", "x", "--command", "c", "--json")).toContain(

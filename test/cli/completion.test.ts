@@ -35,7 +35,7 @@ function bash(typed: readonly string[]): string[] {
 
 test.skipIf(Bun.which("bash") === null)("bash: commands, verbs, flags, choices, files, topics", () => {
   expect(bash(["thndrs", "con"])).toEqual(["config", "context"]);
-  expect(bash(["thndrs", "config", ""])).toEqual(["path", "show", "edit"]);
+  expect(bash(["thndrs", "config", ""])).toEqual(["show", "path", "edit"]);
   expect(bash(["thndrs", "--cwd", "/tmp", "config", "sh"])).toEqual(["show"]);
   expect(bash(["thndrs", "doctor", "--on"])).toEqual(["--online"]);
   expect(bash(["thndrs", "--out"])).toEqual(["--output-format", "--output-schema"]);

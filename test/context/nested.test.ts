@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { contentHash } from "../../src/base/hash.ts";
 import { mentionedPaths } from "../../src/context/mention.ts";
 import { initGit } from "../support/temp.ts";
@@ -264,9 +264,11 @@ test("A04 C3 in a worktree inside its main checkout the main checkout's own file
   expect(sent).toEqual(["AGENTS.md", "repo/trees/x/AGENTS.md"]);
   expect(sources.find(({ path }) => path === b.at("AGENTS.md"))).toMatchObject({
     state: "candidate",
-    reason: "of the main checkout; this worktree has its own",
+    reason: "of the main checkout; this worktree has the same",
   });
-  // Without one of its own the main checkout's is above it like any other.
+  // Another version, and one that is there in the main checkout only, are above it like any other.
+  writeFileSync(b.at("AGENTS.md"), "OTHER");
+  expect((await start()).sent).toEqual(["AGENTS.md", "repo/AGENTS.md", "repo/trees/x/AGENTS.md"]);
   rmSync(b.at("trees/x/AGENTS.md"));
   expect((await start()).sent).toEqual(["AGENTS.md", "repo/AGENTS.md"]);
 });

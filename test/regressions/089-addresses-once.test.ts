@@ -71,7 +71,14 @@ test.each([
   expect(plainLines(text).slice(0, expected.length)).toEqual(expected);
 });
 
-test.each(["`https://a.example`", "<b>https://a.example</b>", "a\\_b", "    https://a.example"])(
-  "without colours: where an escape would be seen nothing is escaped: %j",
-  (text) => expect(plainLines(text).join("\n")).not.toContain("\\"),
+test.each([
+  "`https://a.example`",
+  "<b>https://a.example</b>",
+  "a\\_b",
+  "    https://a.example",
+  "1. run:\n   ~~~\n   git clone https://a.example/x_y\n   ~~~",
+  ">     curl https://a.example/x_y",
+  "-     curl https://a.example/x_y",
+])("without colours: where an escape would be seen nothing is escaped: %j", (text) =>
+  expect(plainLines(text).join("\n")).not.toContain("\\"),
 );

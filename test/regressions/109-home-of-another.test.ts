@@ -15,7 +15,7 @@ async function home(): Promise<TempDir> {
   return dir;
 }
 
-for (const args of [["-p", "x"], ["doctor"], ["config", "show"]]) {
+for (const args of [["-p", "x"], ["doctor"], ["config", "show"], ["skills"], ["usage"], ["sessions"], ["models"], ["auth"]]) {
   test(`a home that may not be entered is a warning: ${args.join(" ")}`, async () => {
     await using dir = await home();
     chmodSync(dir.path, 0);
