@@ -151,12 +151,12 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
     if (!bug) exit.code(exitOf(`signal:${signal}`) ?? EXIT.internal);
     exit.now();
   };
-  const end = () => ({ output, format: format ?? formatOf(argv), verbose, elapsedMs: elapsed() });
+  const end = () => ({ output, format: format ?? formatOf(argv), verbose, elapsedMs: elapsed(), env });
   // A bug in a timer or a callback winds the run down like a signal does; what it ends with is its own code (B06).
   let telling: Promise<unknown> | undefined;
   const tell = async (error: unknown): Promise<void> => {
     const { reportBug } = await import("./cli/early-end.ts");
-    reportBug(error, end());
+    await reportBug(error, end());
   };
   const onBug = async (error: unknown): Promise<void> => {
     bug = true;
@@ -182,7 +182,7 @@ export async function runProgram(argv: readonly string[], exit: Exit): Promise<v
     code = await open({ parsed, env, output, controller, elapsed, adopt, endNow });
   } catch (error) {
     const { reportFatal } = await import("./cli/early-end.ts");
-    code = reportFatal(error, end(), controller.signal);
+    code = await reportFatal(error, end(), controller.signal);
   }
   exit.code(bug ? EXIT.internal : code);
   const { stdout, stderr } = output;

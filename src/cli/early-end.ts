@@ -9,12 +9,14 @@ import { jsonLine, OUTPUT_VERSION, type RunResult } from "../ui/events-json.ts";
 import { createNotices } from "../ui/notices.ts";
 import type { Output } from "../ui/output.ts";
 import type { PrintFormat } from "../ui/print.ts";
+import { writeCrashReport } from "./crash-report.ts";
 
 export type EarlyEnd = {
   readonly output: Output;
   readonly format: PrintFormat;
   readonly verbose: boolean;
   readonly elapsedMs: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
 };
 
 /** The result object of a run that ended before there was a session: usage, configuration, bugs. */
@@ -49,12 +51,15 @@ function reportUserError(error: UserError, end: EarlyEnd): ExitCode {
   return error.exitCode;
 }
 
-/** An error nobody foresaw: one line, the stack only with `-v` (B06). */
-export function reportBug(error: unknown, end: EarlyEnd): ExitCode {
+/** An error nobody foresaw: one line; with `-v` the stack, and the path of a report (B06). */
+export async function reportBug(error: unknown, end: EarlyEnd): Promise<ExitCode> {
   const notices = createNotices(end.output.stderr, "normal");
   const message = error instanceof Error ? error.message : String(error);
   notices.error(`internal error: ${message.split("\n")[0]} (this is a bug in thndrs ${version}; -v shows where)`);
-  if (end.verbose && error instanceof Error && error.stack) notices.error(error.stack);
+  if (!end.verbose) return EXIT.internal;
+  if (error instanceof Error && error.stack) notices.error(error.stack);
+  const path = await writeCrashReport(error, end.env);
+  if (path !== undefined) notices.error(`crash report: ${path}`);
   return EXIT.internal;
 }
 
@@ -68,7 +73,7 @@ export function reportLost({ output }: EarlyEnd): void {
  * The same for an error that ended everything: with its result object. What `signal` was aborted with is none: a command that
  * was reading has been ended by it.
  */
-export function reportFatal(error: unknown, end: EarlyEnd, signal?: AbortSignal): ExitCode {
+export async function reportFatal(error: unknown, end: EarlyEnd, signal?: AbortSignal): Promise<ExitCode> {
   const ended = signal?.aborted && error === signal.reason ? exitOf(error) : undefined;
   if (ended !== undefined && ended !== EXIT.internal) return ended;
   if (error instanceof UserError) return reportUserError(error, end);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startModel } from "../support/model.ts";
 import { startThndrs } from "../support/run.ts";
@@ -39,3 +39,26 @@ for (const [signal, message] of [
     expect(readdirSync(sessions).filter((name) => name.endsWith(".lock"))).toEqual([]);
   });
 }
+
+test("B06 with -v the stack, and a report of it in the state directory, readable by nobody else and without keys", async () => {
+  await using dir = await tempDir({ "home/x": "" });
+  await using model = await startModel([{ hang: true }]);
+  await using running = await startThndrs({
+    command: fromSource,
+    args: ["-p", "-v", "hi"],
+    env: { ...model.env, THNDRS_HOME: dir.at("home") },
+    timeoutMs: 20_000,
+  });
+  await model.server.request(1);
+  running.signal("SIGURG");
+  const { code, stderr } = await running.exited;
+  expect(code).toBe(70);
+  expect(stderr).toContain("throw-on-signal.ts");
+  const path = /^thndrs: crash report: (.+)$/m.exec(stderr)?.[1] ?? "";
+  expect(path).toStartWith(dir.at("home", "state", "crashes", "crash-"));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const report = readFileSync(path, "utf8");
+  expect(report).toMatch(/^thndrs \d+\.\d+\.\d+\S* \(.+\), bun /);
+  expect(report).toContain("Error: boom");
+  expect(report).not.toContain("sk-test");
+});
