@@ -2,8 +2,8 @@
  * Which search programs this machine offers (S09, S10). Looks them up on a PATH value, per call and cheaply, so a changed
  * PATH needs no restart. Refuses: running them, programs that lie inside the workspace.
  */
-import { realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { isBelow, realOf } from "./below.ts";
 import { lookAt } from "./look.ts";
 import { findExecutable } from "./spawn-failure.ts";
 
@@ -29,7 +29,7 @@ export function detectEngines(path: string | undefined, root: string): Engines {
       const found = directory === "" ? undefined : findExecutable(name, directory);
       if (found === undefined) continue;
       const real = realOf(found);
-      if (!(isInside(found, root) || isInside(real, root)) || isOfSystem(found, real, root)) return found;
+      if (!(isBelow(found, root) || isBelow(real, root)) || isOfSystem(found, real, root)) return found;
       inside.push(name === "fdfind" ? "fd" : name);
     }
     return undefined;
@@ -46,8 +46,8 @@ const SYSTEM = ["/usr", "/bin", "/sbin"];
  * directory: only root can have put it there, and no repository begins at the workspace's root that could have brought it.
  */
 function isOfSystem(found: string, real: string, root: string): boolean {
-  if (!SYSTEM.some((directory) => isInside(directory, root)) || lookAt(join(root, ".git")) !== undefined) return false;
-  return [found, real].every((path) => SYSTEM.some((directory) => isInside(path, directory)) && isRootsAlone(path));
+  if (!SYSTEM.some((directory) => isBelow(directory, root)) || lookAt(join(root, ".git")) !== undefined) return false;
+  return [found, real].every((path) => SYSTEM.some((directory) => isBelow(path, directory)) && isRootsAlone(path));
 }
 
 /** What is at `path`, and every directory above it, is written by root only. */
@@ -62,16 +62,4 @@ function isRootsAlone(path: string): boolean {
 export function engineEnvironment(): Record<string, string> {
   // HOME and XDG_CONFIG_HOME lead to the global ignore files of git and fd, which no flag of fd 8 switches off.
   return { PATH: "/usr/bin:/bin", LC_ALL: "C", HOME: "/dev/null", XDG_CONFIG_HOME: "/dev/null" };
-}
-
-function isInside(path: string, root: string): boolean {
-  return path === root || path.startsWith(root.endsWith("/") ? root : `${root}/`);
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -3,6 +3,7 @@
  * Owns the order of things; each thing is done in its own file. No path leads from here to config/, tools/ or provider/
  * (house rule 7).
  */
+import { realOf } from "../base/below.ts";
 import type { SourceInfo } from "../types/event.ts";
 import { BackgroundIndex } from "./background.ts";
 import { ChangeFinder } from "./changes.ts";
@@ -27,7 +28,7 @@ import { Places } from "./nested.ts";
 import { NestedNews, NO_NEWS } from "./news.ts";
 import { PinnedFiles } from "./pinned.ts";
 import { PinBoard } from "./pins.ts";
-import { realOf, skippedBelow } from "./places.ts";
+import { skippedBelow } from "./places.ts";
 import { Preparer } from "./prepare.ts";
 import { recentNested, redeliveryText } from "./redelivery.ts";
 import { chainReason, type Resolved, Resolver } from "./resolve.ts";

@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, parse, relative, sep } from "node:path";
 import { realpath, stat } from "../base/async-fs.ts";
+import { isBelow } from "../base/below.ts";
 
 /** Directories that hold other people's or generated files; what lies below them is never project context (C4). */
 const SKIPPED = new Set([
@@ -21,7 +22,7 @@ const SKIPPED = new Set([
 
 /** True for the root itself and everything below it. Both paths absolute and normalised. */
 export function isInside(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+  return isBelow(path, root);
 }
 
 export function isSkippedName(name: string): boolean {
@@ -102,13 +103,4 @@ export function absoluteCandidates(text: string, bases: readonly string[], home:
   if (text === "~" || text.startsWith("~/")) return home === undefined ? [] : [place(home, text.slice(1))];
   if (isAbsolute(text)) return [place(text)];
   return [...new Set(bases)].map((base) => place(base, text));
-}
-
-/** The real path of a directory that is asked for once, at the start; itself where there is none. No hop to another thread. */
-export function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }

@@ -2,12 +2,13 @@
  * From directories to ledger entries (C2, C3, C4): the chain, and the instruction file of one nested directory.
  * Refuses: deciding what is sent.
  */
+import { realOf } from "../base/below.ts";
 import type { ContextOptions } from "./contract.ts";
 import { type ChainFound, type ChainPlace, chainPlaces, readChain } from "./discover.ts";
 import { entryFor } from "./identity.ts";
 import type { Entry, Ledger, NewEntry } from "./ledger.ts";
 import { type Found, findInDirectory } from "./load.ts";
-import { realOf, scopeOf } from "./places.ts";
+import { scopeOf } from "./places.ts";
 import type { OnDisk, Preparer } from "./prepare.ts";
 import { mainCheckout } from "./worktrees.ts";
 

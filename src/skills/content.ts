@@ -4,11 +4,11 @@
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { isBelow, realOf } from "../base/below.ts";
 import { readRegularFile } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import { cutBytes } from "../base/text.ts";
 import { parseSkill, splitFrontMatter } from "./front-matter.ts";
-import { isBelow, realOf } from "./roots.ts";
 import { MAX_DEPTH, MAX_FILE_BYTES, MAX_REFERENCES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, type Skill } from "./skill.ts";
 
 export type Reference = {

@@ -4,11 +4,11 @@
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { isBelow, realOf } from "../base/below.ts";
 import { readRegularFile } from "../base/files.ts";
 import { contentHash } from "../base/hash.ts";
 import type { Diagnostic } from "../types/event.ts";
 import { parseSkill } from "./front-matter.ts";
-import { isBelow, realOf } from "./roots.ts";
 import {
   type Duplicate,
   MAX_DEPTH,

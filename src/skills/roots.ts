@@ -1,6 +1,6 @@
 /** Where skills are looked for, nearest first (integrations.md, Skills). Refuses: looking. */
-import { realpathSync } from "node:fs";
-import { join, sep } from "node:path";
+import { join } from "node:path";
+import { isBelow, realOf } from "../base/below.ts";
 import type { SkillRoot } from "./skill.ts";
 
 /** Below the workspace, then below the user's home. */
@@ -15,20 +15,6 @@ export type RootOptions = {
   /** `--skill-dir`, absolute: the user's own word, wherever it lies. */
   readonly given: readonly string[];
 };
-
-/** Is `path` `directory` itself or something below it? Both absolute. */
-export function isBelow(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
-}
-
-/** Links resolved; the path itself where there is nothing. */
-export function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}
 
 /** Every root in order of precedence, whether it exists or not. What belongs to the repository waits for trust. */
 export function skillRoots(options: RootOptions): readonly SkillRoot[] {

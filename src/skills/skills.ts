@@ -3,11 +3,11 @@
  * reading activates. Refuses: the file tools, the log, printing (app/ joins them).
  */
 import { dirname, join } from "node:path";
+import { isBelow } from "../base/below.ts";
 import type { Diagnostic, SkillActivated } from "../types/event.ts";
 import { type Reference, readContent, type SkillContent } from "./content.ts";
 import { type Discovery, discoverSkills, type TrustOf, trustIn } from "./discover.ts";
 import { formatSkill, mentionedNames } from "./format.ts";
-import { isBelow } from "./roots.ts";
 import { type Duplicate, NO_SKILLS, type Skill, type SkillRoot, type SkillSet, skillProblem } from "./skill.ts";
 
 export type SkillsOptions = {
