@@ -145,11 +145,15 @@ export class ServedSession {
 
   #note(event: RunEvent): void {
     this.#editor.note(event);
-    if (event.type === "diagnostic" && this.#options.capabilities.session?.notices) {
-      const { severity, message } = event.diagnostic;
-      if (severity !== "info") this.#sender.push({ sessionUpdate: "notice", severity, title: message });
-    }
+    if (event.type === "diagnostic" && event.diagnostic.severity !== "info")
+      this.#notice(event.diagnostic.severity, event.diagnostic.message);
+    // No error to an editor, so it says nothing of it by itself.
+    if (event.type === "failed" && event.failure === "policy") this.#notice("warning", event.error);
     this.#options.event(event);
+  }
+
+  #notice(severity: "warning" | "error", title: string): void {
+    if (this.#options.capabilities.session?.notices) this.#sender.push({ sessionUpdate: "notice", severity, title });
   }
 
   /** Runs one prompt to its end. @throws RequestError for a prompt that cannot be taken, and for a turn that failed. */
@@ -210,6 +214,8 @@ export class ServedSession {
     if (error?.class === "max_turns") return "max_turn_requests";
     if (error?.class === "output_limit") return "max_tokens";
     if (error?.class === "refusal") return "refusal";
+    // Whoever denied the call is at the editor, and a turn without it went as far as it could.
+    if (status === "policy") return error?.behind === "refusal" ? "refusal" : "end_turn";
     throw requestFailed(this.#runtime.redact(error?.message ?? "the turn failed"), { class: error?.class ?? "internal" });
   }
 
