@@ -44,6 +44,8 @@ export type ServedOptions = {
   readonly id: string;
   readonly resume: boolean;
   readonly servers: readonly McpServer[];
+  /** Ends what is waited for while the session is opened, or another model: the client has gone. */
+  readonly signal: AbortSignal;
 };
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -112,12 +114,13 @@ export class ServedSession {
   }
 
   async #open(): Promise<void> {
-    const { env, processes, flags, cwd, id, resume, servers } = this.#options;
+    const { env, processes, flags, cwd, id, resume, servers, signal } = this.#options;
     const opened = await openRuntime({
       env,
       cwd,
       processes,
       flags,
+      signal,
       rendererMode: "acp",
       ...(resume ? { resume: id } : { sessionId: id }),
       ask: (name, input, entry, signal) => this.#editor.ask(name, input, entry, signal),
@@ -194,9 +197,9 @@ export class ServedSession {
   }
 
   /** One after the other: the last one counts, however long another takes. */
-  #choose(model: string): Promise<void> {
+  #choose(model: string, signal: AbortSignal): Promise<void> {
     const { controls } = this.#runtime;
-    const chosen = this.#choosing.then(() => controls.useModel(model));
+    const chosen = this.#choosing.then(() => controls.useModel(model, signal));
     this.#choosing = chosen.catch(() => undefined);
     return chosen;
   }
@@ -277,11 +280,11 @@ export class ServedSession {
   }
 
   /** @throws RequestError, or UserError for a model that cannot be used. */
-  async setOption(id: string, value: unknown): Promise<SessionConfigOption[]> {
+  async setOption(id: string, value: unknown, signal: AbortSignal): Promise<SessionConfigOption[]> {
     const { controls } = this.#runtime;
     if (this.#turn && id === "model") throw refuse("a prompt is running: choose the model when it has ended");
     if (id === "mode") this.setMode(String(value));
-    else if (id === "model" && typeof value === "string") await this.#choose(value);
+    else if (id === "model" && typeof value === "string") await this.#choose(value, signal);
     else if (id === "effort" && isEffort(value)) controls.setReasoningEffort(value);
     else if (!(id === "effort" && value === "default"))
       throw refuse(`${JSON.stringify(id)} has no value ${JSON.stringify(value)}`);
