@@ -7,7 +7,12 @@ import type { Emit, FailureClass } from "../types/event.ts";
 import type { Carry, ToolCall, Usage } from "../types/message.ts";
 
 /** Why a run goes no further. */
-export type Stop = { readonly class: FailureClass; readonly message: string };
+export type Stop = {
+  readonly class: FailureClass;
+  readonly message: string;
+  /** Of `policy`: what it would have been, had nothing been denied. */
+  readonly behind?: FailureClass;
+};
 
 export type Response = {
   readonly text: string;

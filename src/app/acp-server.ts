@@ -76,7 +76,8 @@ class Server {
   /** The directory of every session this client was told of. */
   readonly #dirs = new Map<string, string>();
   readonly #deleted = new Set<string>();
-  #over = false;
+  /** Aborted when the connection is over: nothing is waited for any more. */
+  readonly #life = new AbortController();
   #capabilities: ClientCapabilities = {};
 
   constructor(options: ServeOptions) {
@@ -118,10 +119,10 @@ class Server {
     if (resume !== undefined) await this.#demandSession(cwd, resume);
     const id = resume ?? newSessionId(new Date());
     if (this.#opening.has(id)) throw refuse(`session ${id} is being opened already`);
-    if (this.#over) throw refuse("the connection is closed");
+    if (this.#life.signal.aborted) throw refuse("the connection is closed");
     const { env, processes, flags, event } = this.#options;
     const capabilities = this.#capabilities;
-    const place = { cwd, id, resume: resume !== undefined, servers };
+    const place = { cwd, id, resume: resume !== undefined, servers, signal: this.#life.signal };
     const opening = ServedSession.open({ env, processes, flags, event, client, capabilities, ...place });
     this.#opening.set(id, opening);
     try {
@@ -204,7 +205,7 @@ class Server {
 
   /** Also ends sessions that are still being opened: what they started would outlive the connection. */
   async closeAll(reason: string): Promise<void> {
-    this.#over = true;
+    this.#life.abort(reason);
     const late = [...this.#opening.values()];
     const open = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -277,8 +278,8 @@ function appOf(server: Server) {
     server.session(params.sessionId).setMode(params.modeId);
     return {};
   });
-  on("session/set_config_option", async ({ params }) => ({
-    configOptions: await server.session(params.sessionId).setOption(params.configId, params.value),
+  on("session/set_config_option", async ({ params, signal }) => ({
+    configOptions: await server.session(params.sessionId).setOption(params.configId, params.value, signal),
   }));
   on("session/close", async ({ params }) => {
     await server.close(params.sessionId);

@@ -44,6 +44,8 @@ export type ServedOptions = {
   readonly id: string;
   readonly resume: boolean;
   readonly servers: readonly McpServer[];
+  /** Ends what is waited for while the session is opened, or another model: the client has gone. */
+  readonly signal: AbortSignal;
 };
 
 const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as const;
@@ -112,12 +114,13 @@ export class ServedSession {
   }
 
   async #open(): Promise<void> {
-    const { env, processes, flags, cwd, id, resume, servers } = this.#options;
+    const { env, processes, flags, cwd, id, resume, servers, signal } = this.#options;
     const opened = await openRuntime({
       env,
       cwd,
       processes,
       flags,
+      signal,
       rendererMode: "acp",
       ...(resume ? { resume: id } : { sessionId: id }),
       ask: (name, input, entry, signal) => this.#editor.ask(name, input, entry, signal),
@@ -145,11 +148,15 @@ export class ServedSession {
 
   #note(event: RunEvent): void {
     this.#editor.note(event);
-    if (event.type === "diagnostic" && this.#options.capabilities.session?.notices) {
-      const { severity, message } = event.diagnostic;
-      if (severity !== "info") this.#sender.push({ sessionUpdate: "notice", severity, title: message });
-    }
+    if (event.type === "diagnostic" && event.diagnostic.severity !== "info")
+      this.#notice(event.diagnostic.severity, event.diagnostic.message);
+    // No error to an editor, so it says nothing of it by itself.
+    if (event.type === "failed" && event.failure === "policy") this.#notice("warning", event.error);
     this.#options.event(event);
+  }
+
+  #notice(severity: "warning" | "error", title: string): void {
+    if (this.#options.capabilities.session?.notices) this.#sender.push({ sessionUpdate: "notice", severity, title });
   }
 
   /** Runs one prompt to its end. @throws RequestError for a prompt that cannot be taken, and for a turn that failed. */
@@ -190,9 +197,9 @@ export class ServedSession {
   }
 
   /** One after the other: the last one counts, however long another takes. */
-  #choose(model: string): Promise<void> {
+  #choose(model: string, signal: AbortSignal): Promise<void> {
     const { controls } = this.#runtime;
-    const chosen = this.#choosing.then(() => controls.useModel(model));
+    const chosen = this.#choosing.then(() => controls.useModel(model, signal));
     this.#choosing = chosen.catch(() => undefined);
     return chosen;
   }
@@ -210,6 +217,8 @@ export class ServedSession {
     if (error?.class === "max_turns") return "max_turn_requests";
     if (error?.class === "output_limit") return "max_tokens";
     if (error?.class === "refusal") return "refusal";
+    // Whoever denied the call is at the editor, and a turn without it went as far as it could.
+    if (status === "policy") return error?.behind === "refusal" ? "refusal" : "end_turn";
     throw requestFailed(this.#runtime.redact(error?.message ?? "the turn failed"), { class: error?.class ?? "internal" });
   }
 
@@ -271,11 +280,11 @@ export class ServedSession {
   }
 
   /** @throws RequestError, or UserError for a model that cannot be used. */
-  async setOption(id: string, value: unknown): Promise<SessionConfigOption[]> {
+  async setOption(id: string, value: unknown, signal: AbortSignal): Promise<SessionConfigOption[]> {
     const { controls } = this.#runtime;
     if (this.#turn && id === "model") throw refuse("a prompt is running: choose the model when it has ended");
     if (id === "mode") this.setMode(String(value));
-    else if (id === "model" && typeof value === "string") await this.#choose(value);
+    else if (id === "model" && typeof value === "string") await this.#choose(value, signal);
     else if (id === "effort" && isEffort(value)) controls.setReasoningEffort(value);
     else if (!(id === "effort" && value === "default"))
       throw refuse(`${JSON.stringify(id)} has no value ${JSON.stringify(value)}`);

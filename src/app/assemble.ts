@@ -55,7 +55,7 @@ export type Joined = {
   readonly schema: AnswerSchema | undefined;
   readonly bus: Bus;
   /** Opens another model (`/model`). */
-  readonly openOther: (name: string) => Promise<ChosenModel>;
+  readonly openOther: (name: string, signal?: AbortSignal) => Promise<ChosenModel>;
   /** Reads the configuration anew. */
   readonly reload: () => Promise<LoadedConfig>;
   /** Secret values of outside tools, once there are any. */

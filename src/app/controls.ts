@@ -77,7 +77,7 @@ export type ControlParts = {
   readonly conversation: Conversation;
   readonly skills: Controls["skills"];
   readonly active: ActiveModel;
-  readonly openOther: (name: string) => Promise<ChosenModel>;
+  readonly openOther: (name: string, signal?: AbortSignal) => Promise<ChosenModel>;
   readonly loaded: LoadedConfig;
   readonly cwd: string;
   readonly sessionDir: string | undefined;
@@ -110,7 +110,7 @@ export function createControls(parts: ControlParts): Controls {
       active.reasoningEffort = effort;
     },
     async useModel(name, signal) {
-      const next = await parts.openOther(name);
+      const next = await parts.openOther(name, signal);
       if (!signal?.aborted) active.use(next);
     },
     retitle: (title) => conversation.retitle(title),

@@ -77,7 +77,7 @@ function isProxied(env: Readonly<Record<string, string>>): boolean {
 
 async function keyOf(settings: ProviderSettings, request: ModelRequest): Promise<string | undefined> {
   const { loaded, credentials } = request;
-  const key = await keyFor(settings, loaded, credentials);
+  const key = await keyFor(settings, loaded, credentials, request.signal);
   // Of a keychain that is no longer waited for nobody knows what it holds, and nothing is sent any more.
   if (key !== undefined || request.signal?.aborted || !needsKey(settings, loaded)) return key;
   if (loaded.config.providers[settings.name]?.withoutCredential) return undefined;

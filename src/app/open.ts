@@ -103,8 +103,11 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
   const demandAgentFlags = (agent: string): void => demandKeptFlags(agent, options);
   const shared = { ...giveUp, env, credentials, maxCost: flags.maxCost, cwd, demandAgentFlags, ...extras };
   const chosen = await openModel({ ...shared, loaded, replayFile: options.replayFile });
-  const openOther = (name: string): Promise<ChosenModel> =>
-    openModel({ ...shared, loaded: { ...loaded, config: { ...loaded.config, model: name } }, replayFile: undefined });
+  const openOther: Joined["openOther"] = (name, given) => {
+    const signals = [options.signal, given].filter((signal) => signal !== undefined);
+    const config = { ...loaded.config, model: name };
+    return openModel({ ...shared, signal: AbortSignal.any(signals), loaded: { ...loaded, config }, replayFile: undefined });
+  };
   const schema =
     flags.outputSchema === undefined ? undefined : await loadAnswerSchema(resolve(cwd, flags.outputSchema), flags.outputSchema);
   const session = await openSession({

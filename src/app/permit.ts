@@ -46,7 +46,7 @@ export function createPermitGate(policy: ToolPolicy, approval: Approval, ask: As
       if (denied.size === 0 || !POLICY_ENDS.has(failure.class)) return undefined;
       const names = [...denied];
       const which = `${names.join(", ")} ${names.length === 1 ? "was" : "were"} denied`;
-      return { class: "policy", message: `stopped by policy: ${which}, and ${failure.message}` };
+      return { class: "policy", behind: failure.class, message: `stopped by policy: ${which}, and ${failure.message}` };
     },
     reset() {
       denied.clear();

@@ -18,10 +18,15 @@ function allowed({ name, apiKeyEnv }: ProviderSettings, loaded: LoadedConfig): {
   return { stored: true };
 }
 
-/** The key for this provider's address; undefined when there is none, or none may go there. */
-export async function keyFor(settings: ProviderSettings, loaded: LoadedConfig, keys: Keys): Promise<string | undefined> {
+/** The key for this provider's address; undefined when there is none, none may go there, or `signal` ended the wait for it. */
+export async function keyFor(
+  settings: ProviderSettings,
+  loaded: LoadedConfig,
+  keys: Keys,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
   const rule = allowed(settings, loaded);
-  return rule && (await keys.lookup(settings.name, settings.apiKeyEnv ?? null, rule.stored));
+  return rule && (await keys.lookup(settings.name, settings.apiKeyEnv ?? null, rule.stored, signal));
 }
 
 /** Where that key is, without asking the keychain for it. */

@@ -1,6 +1,7 @@
 /**
  * Bodies that a server compressed, unpacked here: where the runtime does it and cannot, it says so on stderr in its own words.
- * We ask for none, so this is for servers and proxies that do as they like. Refuses: fetching.
+ * We ask for none, so this is for servers and proxies that do as they like. What names no packing (`none`, `utf-8`,
+ * `aws-chunked`) is no reason not to read the body as it came. Refuses: fetching.
  */
 
 /** For every fetch whose body is handed to `unpackedBody`. */
@@ -36,7 +37,7 @@ export function unpackedBody(response: Response): Bytes | null {
     .toLowerCase()
     .split(",")
     .map((layer) => layer.trim())
-    .filter((layer) => layer !== "" && layer !== "identity");
+    .filter((layer) => Object.hasOwn(FORMATS, layer));
   return layers.length === 0 ? body : unpacked(body, layers);
 }
 
@@ -47,17 +48,53 @@ function unpacked(body: Bytes, layers: readonly string[]): Bytes {
     lost = { error };
     return error;
   });
-  for (const layer of layers.toReversed()) {
-    const format = Object.hasOwn(FORMATS, layer) ? FORMATS[layer] : undefined;
-    if (format === undefined) {
-      inner.cancel().catch(() => {});
-      return new ReadableStream({ pull: () => Promise.reject(new UnreadableBody(encoding)) });
-    }
-    // The types know fewer formats than the runtime.
-    inner = inner.pipeThrough(new DecompressionStream(format as CompressionFormat));
-  }
+  for (const layer of layers.toReversed()) inner = layer === "deflate" ? inflated(inner) : opened(inner, FORMATS[layer] ?? "");
   // What broke the connection is no fault of the packing.
   return guarded(inner, () => (lost ? lost.error : new UnreadableBody(encoding)));
+}
+
+// The types know fewer formats than the runtime.
+function opened(body: Bytes, format: string): Bytes {
+  return body.pipeThrough(new DecompressionStream(format as CompressionFormat));
+}
+
+/** By `deflate` servers mean two things: with a header of zlib, and bare. The first two bytes tell, for no bare one begins so. */
+function inflated(body: Bytes): Bytes {
+  const reader = body.getReader();
+  const begin = async (): Promise<Bytes> => {
+    let head = new Uint8Array();
+    while (head.length < 2) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      head = new Uint8Array(Buffer.concat([head, value]));
+    }
+    const [first = 0, second = 0] = head;
+    const isZlib = (first & 15) === 8 && (first * 256 + second) % 31 === 0;
+    return opened(resumed(head, reader), isZlib ? "deflate" : "deflate-raw");
+  };
+  let inner: Promise<ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>> | undefined;
+  return new ReadableStream({
+    async pull(controller) {
+      inner ??= begin().then((stream) => stream.getReader());
+      const { done, value } = await (await inner).read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** What was read of a stream, and then the rest of it. */
+function resumed(head: Uint8Array<ArrayBuffer>, reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>): Bytes {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(head),
+    async pull(controller) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 /** The same bytes; what `on` makes of an error is how it fails. */

@@ -1,8 +1,9 @@
 /**
- * Finds and ends all descendants of a command, also those that left its process group or session (H03). On Linux by
- * session, group, ancestry and a marker in the environment; elsewhere, and where `/proc` is not of our pid namespace, by process group only. A process that cleared its
- * environment, opened a session of its own and whose parents are gone hangs below us where orphans are adopted: one command's tree
- * holds it while it holds the command's output, the whole run's tree always. Refuses: starting anything.
+ * Finds and ends all descendants of a command, also those that left its process group or session (H03). On Linux by session,
+ * group, ancestry and a marker in the environment; elsewhere, and where `/proc` is not of our pid namespace, by process group
+ * only. A process that cleared its environment, opened a session of its own and whose parents are gone hangs below us where
+ * orphans are adopted: one command's tree holds it while it holds the command's output, the whole run's tree always. Refuses:
+ * starting anything.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { MARKER_VARIABLE } from "./child-env.ts";

@@ -27,9 +27,9 @@ export type Credentials = {
   /**
    * The key of a provider (`openai`), trimmed. `variable` is the provider's key variable; without one, `<NAME>_API_KEY`.
    * `null`: no variable counts. `stored` false: neither does what was stored. Undefined when there is none or the keychain does
-   * not answer.
+   * not answer, or `signal` (in place of that of all questions) was aborted.
    */
-  lookup(name: string, variable?: string | null, stored?: boolean): Promise<string | undefined>;
+  lookup(name: string, variable?: string | null, stored?: boolean, signal?: AbortSignal): Promise<string | undefined>;
   /** Where `lookup` would find it, without asking the keychain. */
   source(name: string, variable?: string | null, stored?: boolean): Promise<CredentialSource | undefined>;
   /** Providers with a stored key, by name. */
@@ -165,7 +165,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
     return saved;
   };
   return {
-    async lookup(name, variable, also = true) {
+    async lookup(name, variable, also = true, until = signal) {
       const given = variableValue(env, name, variable);
       if (given) {
         held.add(given.value);
@@ -176,7 +176,7 @@ export function createCredentials(options: CredentialOptions): Credentials {
       const chain = keychain();
       const asked =
         stored.in === "keychain" && chain
-          ? askKeychain(() => chain.get({ service: SERVICE, name }), keychainTimeoutMs, signal)
+          ? askKeychain(() => chain.get({ service: SERVICE, name }), keychainTimeoutMs, until)
           : undefined;
       const value = stored.in === "file" ? stored.value : ((await asked) ?? undefined);
       if (value) held.add(value);

@@ -18,7 +18,7 @@ import {
 import { isObject } from "../base/json.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { CallTooLong, httpStatus, isTimeout, OddAnswer } from "./failures.ts";
-import { fetchDuring, HttpTransport } from "./http-transport.ts";
+import { answersDuring, fetchDuring, HttpTransport } from "./http-transport.ts";
 import type { Junk } from "./message-lines.ts";
 import type { HttpPlan, ServerPlan } from "./plans.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -145,12 +145,11 @@ function httpTransports(plan: HttpPlan, request: ConnectRequest, life: AbortSign
   const options = {
     requestInit: { headers: plan.headers },
     ...(request.auth && { authProvider: request.auth }),
-    fetch: fetchDuring(life),
   };
   return {
-    streamable: () => new HttpTransport(url, options),
+    streamable: () => new HttpTransport(url, { ...options, fetch: answersDuring(life) }),
     // The older transport: servers from before 2025-03-26 know only this one.
-    sse: () => new SSEClientTransport(url, options),
+    sse: () => new SSEClientTransport(url, { ...options, fetch: fetchDuring(life) }),
   };
 }
 

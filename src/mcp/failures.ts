@@ -69,20 +69,9 @@ export function needsLogin(error: unknown): boolean {
   );
 }
 
-/** Codes of failed connections, as the runtime names them. */
-const NETWORK: Readonly<Record<string, string>> = {
-  ConnectionRefused: "nothing listens there",
-  ECONNREFUSED: "nothing listens there",
-  ENOTFOUND: "there is no such host",
-  FailedToOpenSocket: "there is no such host, or it cannot be reached",
-  ConnectionClosed: "the connection was closed",
-  ECONNRESET: "the connection was closed",
-};
-
 function networkReason(error: unknown): string | undefined {
   for (const cause of causes(error)) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    const reason = NETWORK[code] ?? networkWords(code);
+    const reason = cause instanceof Error && "code" in cause ? networkWords(String(cause.code)) : undefined;
     if (reason) return reason;
     if (cause instanceof UnreadableBody) return `it sent an answer that cannot be unpacked (content-encoding: ${cause.encoding})`;
   }

@@ -1,7 +1,8 @@
 /**
  * The fetch and the transport of HTTP servers: the runtime's and the protocol's own, with a bound on what one message may hold,
- * and with every answer to a request brought into a form the protocol's client takes as one. Everything else (sessions,
- * redirects, logins) is that client's. Refuses: caching, proxies of its own.
+ * and with every event of a stream mended. For servers that answer a request where it was sent, so is that answer: into a form
+ * the protocol's client takes as one. Servers of the older transport answer on their stream, and what a request there meets is
+ * left to that client, like everything else (sessions, redirects, logins). Refuses: caching, proxies of its own.
  */
 import { type FetchLike, type JSONRPCMessage, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { isObject, type Json, valueTooDeep } from "../base/json.ts";
@@ -23,11 +24,16 @@ function bounded(byLine: boolean): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** The same, and nothing of it goes on once `life` is over: neither a request nor the body of its answer. */
+/** A fetch, bounded, of which nothing goes on once `life` is over: neither a request nor the body of its answer. */
 export function fetchDuring(life: AbortSignal): FetchLike {
+  return (url, init) => boundedFetch(url, { ...init, signal: init?.signal ? AbortSignal.any([life, init.signal]) : life });
+}
+
+/** The same for HttpTransport: what a request is answered with is brought into a form it takes as the answer. */
+export function answersDuring(life: AbortSignal): FetchLike {
+  const fetchBounded = fetchDuring(life);
   return async (url, init) => {
-    const signal = init?.signal ? AbortSignal.any([life, init.signal]) : life;
-    const response = await boundedFetch(url, { ...init, signal });
+    const response = await fetchBounded(url, init);
     const asked = requestOf(init?.body);
     return asked ? mendAnswer(asked, response) : response;
   };

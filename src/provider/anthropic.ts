@@ -27,13 +27,15 @@ const MARKED_USER_MESSAGES = 2;
 /** The wire for one provider: it remembers the bytes of messages it has written. */
 export function anthropic(settings: ProviderSettings): Wire {
   const own = isOwnServer(settings, "anthropic");
+  // A Claude behind a gateway refuses it like Anthropic's own server.
+  const takesUnsigned = (model: string): boolean => !own && wantsReasoning(model);
   const cache = new MessageCache<Message, readonly string[]>();
   const catalogs = new MessageCache<readonly ToolSpec[], string>();
   return {
     path: "/messages",
     headers: (apiKey) => ({ "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) }),
-    body: ({ request, info }) => messagesBody(request, info.maxOutput, !own && wantsReasoning(request.model), cache, catalogs),
-    decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host, own),
+    body: ({ request, info }) => messagesBody(request, info.maxOutput, takesUnsigned(request.model), cache, catalogs),
+    decoder: ({ request }, into, host) => new MessagesDecoder(request.model, into, host, takesUnsigned(request.model)),
   };
 }
 
@@ -154,18 +156,18 @@ class MessagesDecoder implements Decoder {
   readonly #model: string;
   readonly #into: Assembly;
   readonly #host: string;
-  readonly #own: boolean;
+  readonly #takesUnsigned: boolean;
   readonly #blocks: Block[] = [];
   readonly #byIndex = new Map<number, Block>();
   #stop: string | undefined;
   #usage: Readonly<Record<string, unknown>> = {};
 
-  /** `own`: the server is Anthropic's. */
-  constructor(model: string, into: Assembly, host: string, own: boolean) {
+  /** `takesUnsigned`: reasoning without a signature may go back to this model. */
+  constructor(model: string, into: Assembly, host: string, takesUnsigned: boolean) {
     this.#model = model;
     this.#into = into;
     this.#host = host;
-    this.#own = own;
+    this.#takesUnsigned = takesUnsigned;
   }
 
   get finishing(): boolean {
@@ -229,8 +231,10 @@ class MessagesDecoder implements Decoder {
       this.#into.text(text(content.text) ?? "");
       return { kind: "text", length: (text(content.text) ?? "").length };
     }
-    if (content.type === "tool_use")
+    if (content.type === "tool_use") {
+      this.#into.callLength += 1;
       return { kind: "call", id: filled(content.id) ?? "", name: filled(content.name) ?? "", parts: [], input: content.input };
+    }
     if (content.type === "thinking") {
       const thinking = text(content.thinking) ?? "";
       if (thinking !== "") this.#into.reasoning(thinking);
@@ -287,9 +291,9 @@ class MessagesDecoder implements Decoder {
       else if (block.kind === "thinking") {
         const { signature } = block;
         const thinking = block.parts.join("").toWellFormed();
-        // Anthropic rejects an unsigned block, others (DeepSeek) demand it: as it came.
-        if (signature || (!this.#own && thinking !== ""))
-          items.push({ kind: "opaque", value: { type: "thinking", thinking, ...(signature !== undefined && { signature }) } });
+        // Claude's servers reject an unsigned block, others (DeepSeek) demand it.
+        if (signature || (this.#takesUnsigned && thinking !== ""))
+          items.push({ kind: "opaque", value: { type: "thinking", thinking, ...(signature && { signature }) } });
       } else {
         calls += 1;
         const streamed = joinArguments(block.parts);

@@ -50,8 +50,10 @@ export type HttpOptions = {
   readonly env?: ProxyEnv | undefined;
 };
 
-/** After the answer is complete only usage may follow; a server that keeps the line open, or says nothing on it, is not waited for. */
+/** How long usage may follow a reason to end that is to be relied on, whether the server is silent or sends what is no answer. */
 const FINISHING_MS = 3_000;
+/** The same where the first piece came with the reason: it may be the whole answer, or one of a server that says so every time. */
+const UNSURE_MS = 10_000;
 /** How long the rest of a finished body is read so that the connection can be used again. */
 const LINGER_MS = 250;
 /** Timers take no more; longer silences are counted in steps. */
@@ -198,7 +200,7 @@ class Exchange {
       const cut = stream.ending && data.trim() !== "[DONE]" && parseJson(data) === undefined;
       if (!cut && !assembly.ended) decoder.take(event, data);
       const grew = assembly.length > said;
-      if (grew) trust.piece(finishing, decoder.finishing);
+      trust.event(finishing, decoder.finishing, grew);
       // Behind a complete answer an event is no sign of life, unless the answer goes on.
       if (!finishing || grew) this.#lastEvent = arrived;
     }, decoder.textIn);
@@ -226,8 +228,7 @@ class Exchange {
       yield* assembly.drain();
       if (assembly.ended) return;
       if (!decoder.finishing) continue;
-      const patience = this.#patience();
-      this.#allow(trust.reliable ? Math.min(patience, FINISHING_MS) : patience);
+      this.#allow(this.#patience(trust));
       // Reads that never have to wait leave the timer no turn.
       if (this.#pausedAt - this.#lastEvent >= this.#limit) break;
     }
@@ -301,9 +302,12 @@ class Exchange {
     );
   }
 
-  #patience(): number {
+  /** For the next event; with `trust`, behind a reason to end. */
+  #patience(trust?: EndTrust): number {
     const { stallTimeoutMs } = this.#options;
-    return stallTimeoutMs > 0 ? stallTimeoutMs : Number.POSITIVE_INFINITY;
+    const patience = stallTimeoutMs > 0 ? stallTimeoutMs : Number.POSITIVE_INFINITY;
+    if (trust === undefined || trust.denied) return patience;
+    return Math.min(patience, trust.reliable ? FINISHING_MS : UNSURE_MS);
   }
 
   /** How long a silence may be from now on. */

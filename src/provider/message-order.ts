@@ -55,7 +55,8 @@ export function serversOrder(settings: ProviderSettings) {
         !bridge && event.type === "failure" && event.refuses === "order"
           ? inOrder(messages, { merge: true, bridge: true })
           : ordered;
-      if (stricter.length === ordered.length) yield event;
+      // Not by their number: one message less here and one more there leave it as it was.
+      if (Bun.deepEquals(stricter, ordered)) yield event;
       else {
         strict.add(model);
         return yield* ask(stricter);

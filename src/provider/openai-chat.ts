@@ -143,6 +143,7 @@ class ChatDecoder implements Decoder {
   readonly #details: unknown[] = [];
   #field: string | undefined;
   #finish: string | undefined;
+  #refused = false;
 
   constructor(model: string, into: Assembly, host: string) {
     this.#model = model;
@@ -196,9 +197,9 @@ class ChatDecoder implements Decoder {
     return this.#into.ended || this.#end();
   }
 
-  /** EOF without `[DONE]`: complete only if the server said why it stopped. */
+  /** EOF without `[DONE]`: complete only if the server said why it stopped, or refused. */
   close(): boolean {
-    return this.#finish !== undefined && this.#end();
+    return (this.#finish !== undefined || this.#refused) && this.#end();
   }
 
   #delta(delta: Json): void {
@@ -216,7 +217,8 @@ class ChatDecoder implements Decoder {
     const refusal = filled(delta.refusal);
     if (refusal !== undefined) {
       this.#into.text(refusal);
-      this.#finish = "refusal";
+      // No reason of the server's: more pieces of it may follow.
+      this.#refused = true;
     }
     for (const call of list(delta.tool_calls)) this.#call(call);
     if (isObject(delta.function_call)) this.#call({ index: 0, function: delta.function_call });
@@ -267,7 +269,7 @@ class ChatDecoder implements Decoder {
       const id = this.#into.call(call.id, call.name, call.arguments);
       if (call.extra !== undefined) items.push({ kind: "opaque", value: { call: id, extra: call.extra } });
     }
-    const { reason, unknown } = stopOf(this.#finish, calls.length);
+    const { reason, unknown } = stopOf(this.#finish ?? (this.#refused ? "refusal" : undefined), calls.length);
     this.#into.stop(reason, makeCarry(WIRE, this.#model, items), unknown);
     return true;
   }

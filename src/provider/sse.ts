@@ -16,6 +16,11 @@ const MAX_STRAY = 4 * 1024;
 /** A line of an event stream, whole or cut. */
 const LINE = /^(?::|(?:data|event|id|retry)(?::|$)|d(?:at?)?$|e(?:v(?:en?)?)?$|i$|r(?:e(?:tr?)?)?$)/;
 
+/** Where the line before the last blank one ends, however lines end; -1 where there is none. */
+function lastBlankLine(text: string): number {
+  return Math.max(text.lastIndexOf("\n\n"), text.lastIndexOf("\n\r"), text.lastIndexOf("\r\r"));
+}
+
 type OnEvent = (event: string | undefined, data: string) => void;
 
 export class EventStream {
@@ -108,7 +113,7 @@ export class EventStream {
   #read(text: string): void {
     const before = this.#events;
     this.#parse(text);
-    const since = this.#events > before ? text.slice(text.lastIndexOf("\n\n") + 1) : text;
+    const since = this.#events > before ? text.slice(lastBlankLine(text) + 1) : text;
     if (this.#events > before) this.#since = since.slice(0, MAX_STRAY);
     else if (this.#since.length < MAX_STRAY) this.#since += since.slice(0, MAX_STRAY);
   }

@@ -64,13 +64,18 @@ export function brokenEnd(host: string, said: string | undefined): ProviderFailu
 
 /** Whether a reason to end is to be relied on: some servers send one with every piece of an answer. */
 export class EndTrust {
+  #pieces = false;
   #open = false;
+  #quiet = false;
   #denied = false;
 
-  /** A piece of the answer came; whether a reason had been said before it, and whether one is said now. */
-  piece(before: boolean, now: boolean): void {
-    if (before) this.#denied = true;
-    else if (!now) this.#open = true;
+  /** An event came: whether a reason had been said before it, whether one is said now, and whether the answer grew. */
+  event(before: boolean, now: boolean, grew: boolean): void {
+    if (grew) {
+      this.#pieces = true;
+      if (before) this.#denied = true;
+      else if (!now) this.#open = true;
+    } else if (!now) this.#quiet = true;
   }
 
   /** The answer went on behind a reason: on this stream none of them means anything before its end. */
@@ -78,8 +83,8 @@ export class EndTrust {
     return this.#denied;
   }
 
-  /** There were pieces without a reason, and none behind one. */
+  /** There were pieces without a reason (or no pieces, and events without one), and none behind one. */
   get reliable(): boolean {
-    return this.#open && !this.#denied;
+    return !this.#denied && (this.#open || (this.#quiet && !this.#pieces));
   }
 }

@@ -33,7 +33,8 @@ type ReadOptions = {
 const CHUNK_BYTES = 256 * 1024;
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 const WINDOW_RECORDS = 4096;
-const WINDOW_BYTES = 8 * 1024 * 1024;
+/** Of all waiting lines together; see `Found`. */
+const WINDOW_SIZE = 8 * 1024 * 1024;
 /** How every record we write begins; inside a string its quotes would be escaped. */
 const RECORD = '{"schema_version":';
 const CANONICAL_TYPE = /^\{"schema_version":1,"seq":\d+,"time":"[^"]{1,40}","type":"([a-z_]+)"/;
@@ -57,12 +58,15 @@ export function describeSkipped(tally: Tally): string | undefined {
   return parts.length === 0 ? undefined : `skipped ${parts.join(", ")}`;
 }
 
-/** A value of a line of so many bytes, and what a glance tells of it. */
-type Found = { readonly value: unknown; readonly seen: ReturnType<typeof glance>; readonly bytes: number };
+/**
+ * A value, what a glance tells of it, and how long its line was: in UTF-16 units where it was read as text, in bytes where not. It
+ * bounds memory roughly; counting the bytes of every line would cost more than that is worth.
+ */
+type Found = { readonly value: unknown; readonly seen: ReturnType<typeof glance>; readonly size: number };
 
 /**
  * Yields batches of valid records in `seq` order (exactly for any file whose disorder fits the window of 4,096 records or
- * 8 MiB; later strays come as they are found). `tally` is filled while reading. Throws a UserError for a file that cannot be opened.
+ * 8 Mi of size; later strays come as they are found). `tally` is filled while reading. Throws a UserError for a file that cannot be opened.
  */
 export async function* readRecords(path: string, tally: Tally, options: ReadOptions = {}): AsyncGenerator<ReadRecord[]> {
   const file = await openForReading(path);
@@ -74,12 +78,12 @@ export async function* readRecords(path: string, tally: Tally, options: ReadOpti
     const parsed = parseLine(line);
     tally.malformed += parsed.malformed;
     tally.nulBlocks += parsed.nulBlocks;
-    for (const value of parsed.values) found.push({ value, seen: glance(value), bytes: line.length });
+    for (const value of parsed.values) found.push({ value, seen: glance(value), size: line.length });
   };
   const acceptLines = (text: string): void => {
     for (const line of text.split("\n")) {
       const value = options.only !== undefined && isOtherType(line, options.only) ? null : parseObject(line);
-      if (value) found.push({ value, seen: glance(value), bytes: line.length });
+      if (value) found.push({ value, seen: glance(value), size: line.length });
       else if (value === undefined) accept(Buffer.from(line));
     }
   };
@@ -92,13 +96,13 @@ export async function* readRecords(path: string, tally: Tally, options: ReadOpti
       const { createClassifier } = await import("./record-schemas.ts");
       look = createClassifier();
     }
-    for (const { value, seen, bytes } of values) {
+    for (const { value, seen, size } of values) {
       const read = seen === "look closer" ? look?.(value) : seen;
       if (read === undefined) tally.malformed++;
       else {
         tally.records++;
         if (!read.known) tally.foreign++;
-        if (options.only === undefined || options.only.has(read.record.type as RecordType)) window.add(read, bytes);
+        if (options.only === undefined || options.only.has(read.record.type as RecordType)) window.add(read, size);
       }
     }
   };
@@ -151,22 +155,22 @@ function isOtherType(line: Buffer | string, only: ReadonlySet<RecordType>): bool
 class ReorderWindow {
   #next = 0;
   #ready: ReadRecord[] = [];
-  #waiting: { readonly read: ReadRecord; readonly bytes: number }[] = [];
-  #waitingBytes = 0;
+  #waiting: { readonly read: ReadRecord; readonly size: number }[] = [];
+  #waitingSize = 0;
 
-  add(read: ReadRecord, bytes: number): void {
+  add(read: ReadRecord, size: number): void {
     const { seq } = read.record;
     if (seq < this.#next || (seq === this.#next && this.#waiting.length === 0)) {
       this.#release(read);
       return;
     }
-    this.#waiting.push({ read, bytes });
-    this.#waitingBytes += bytes;
+    this.#waiting.push({ read, size });
+    this.#waitingSize += size;
   }
 
   /** Records whose turn has come. `gaps`: missing numbers are expected, so nothing waits for them. */
   take(gaps: boolean): ReadRecord[] {
-    const full = this.#waiting.length > WINDOW_RECORDS || this.#waitingBytes > WINDOW_BYTES;
+    const full = this.#waiting.length > WINDOW_RECORDS || this.#waitingSize > WINDOW_SIZE;
     if (this.#waiting.length > 0) this.#settle(gaps || full);
     const batch = this.#ready;
     this.#ready = [];
@@ -192,6 +196,6 @@ class ReorderWindow {
       taken++;
     }
     this.#waiting.splice(0, taken);
-    this.#waitingBytes = this.#waiting.reduce((sum, entry) => sum + entry.bytes, 0);
+    this.#waitingSize = this.#waiting.reduce((sum, entry) => sum + entry.size, 0);
   }
 }

@@ -128,7 +128,8 @@ export const MOVED = "moved or replaced by a link meanwhile";
 
 /**
  * Runs an engine in the directory that is proved to be at its real `path`, whatever the path means a moment later. `moved` when it
- * is not there any more, `trapped` when the engine read without end and was stopped.
+ * is not there any more, `trapped` when the engine read without end and was stopped. Rejects only when a receiver threw; the engine
+ * has ended then, too.
  */
 export async function runInside(
   path: string,
@@ -147,7 +148,8 @@ export async function runInside(
     let trapped = false;
     unwatch = watchEngine(started.process.pid, () => {
       trapped = true;
-      void started.process.end();
+      // What goes wrong with that is told by `done`.
+      started.process.end().catch(() => {});
     });
     const end = await started.process.done;
     return trapped ? "trapped" : end;

@@ -121,7 +121,12 @@ export type TurnOutcome = {
   readonly status: TurnStatus;
   /** The final answer ("" when there is none). */
   readonly text: string;
-  readonly error?: { readonly class: FailureClass; readonly message: string };
+  readonly error?: {
+    readonly class: FailureClass;
+    readonly message: string;
+    /** Of `policy`: what it would have been, had nothing been denied. */
+    readonly behind?: FailureClass;
+  };
   /** Requests made in this turn. */
   readonly requests: number;
 };

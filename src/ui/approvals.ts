@@ -104,8 +104,8 @@ function isStored(value: unknown): value is Stored {
 export interface Approvals {
   allows(tool: string, input: Input): boolean;
   forSession(allowance: Allowance): void;
-  /** @throws UserError when it cannot be written; it then counts for the session. */
-  forProject(allowance: Allowance): Promise<void>;
+  /** @throws UserError when it cannot be written, or what `signal` was aborted with; it then counts for the session. */
+  forProject(allowance: Allowance, signal?: AbortSignal): Promise<void>;
 }
 
 /** @param file in the config home; undefined when there is none: then nothing outlasts the session */
@@ -115,13 +115,14 @@ export function openApprovals(file: string | undefined, project: string): Approv
   return {
     allows: (tool, input) => known.some((allowance) => covers(allowance, tool, input)),
     forSession: (allowance) => void known.push(allowance),
-    async forProject(allowance) {
+    async forProject(allowance, signal) {
       known.push(allowance);
       if (file === undefined) return;
-      await updatePrivateFile(file, (read) => {
+      const change = (read: FileRead): string => {
         const allowed = [...storedOf(read), { project, ...allowance }];
         return `${JSON.stringify({ version: 1, allowed }, null, 2)}\n`;
-      });
+      };
+      await updatePrivateFile(file, change, signal);
     },
   };
 }

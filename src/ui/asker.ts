@@ -87,8 +87,9 @@ export function createAsker(options: AskerOptions): AskApproval {
     if (answer === "session") options.approvals().forSession(allowance);
     if (answer === "project") {
       try {
-        await options.approvals().forProject(allowance);
+        await options.approvals().forProject(allowance, signal);
       } catch (error) {
+        if (signal.aborted) return { allowed: false, reason: "Cancelled." };
         options.onFailure(`not remembered: ${error instanceof Error ? error.message : String(error)}`);
       }
     }

@@ -24,6 +24,8 @@ export type DeskOptions = {
   readonly transcript: Transcript;
   readonly style: Style;
   readonly onChange: () => void;
+  /** The program's. */
+  readonly signal: AbortSignal;
 };
 
 /** How long leaving waits for the input history to be written. */
@@ -138,6 +140,7 @@ export class Desk {
       path,
       (text) => this.opened.redact(text),
       (message) => this.#options.transcript.error(message),
+      this.#options.signal,
     );
   }
 

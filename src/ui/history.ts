@@ -71,11 +71,13 @@ function bounded(entries: readonly string[]): readonly string[] {
  * Opens the history; an unreadable file is an empty history.
  * @param path undefined when there is no home: then it lasts as long as the program
  * @param clean takes secrets out before anything is written
+ * @param signal nothing more is written, and nobody waited for who changes the file
  */
 export function openHistory(
   path: string | undefined,
   clean: (text: string) => string,
   onFailure: (message: string) => void,
+  signal?: AbortSignal,
 ): History {
   let entries: readonly string[] = path === undefined ? [] : entriesOf(readSettingsFile(path)).slice(-MAX_ENTRIES);
   let writing = Promise.resolve();
@@ -90,9 +92,12 @@ export function openHistory(
       const safe = clean(text);
       if (path === undefined || failed || withEntry([], safe).length === 0) return;
       writing = writing
-        .then(() => (failed ? undefined : updatePrivateFile(path, (read) => formatHistory(withEntry(entriesOf(read), safe)))))
+        .then(() =>
+          failed ? undefined : updatePrivateFile(path, (read) => formatHistory(withEntry(entriesOf(read), safe)), signal),
+        )
         .catch((error: unknown) => {
           failed = true;
+          if (signal?.aborted) return;
           onFailure(`input history is not kept: ${error instanceof Error ? error.message : String(error)}`);
         });
     },

@@ -83,6 +83,7 @@ export class Repl {
       transcript: this.#transcript,
       style: this.#style,
       onChange: () => this.#live.refresh(),
+      signal: options.signal,
     });
     this.#input = this.#createInput(segmenter, layout);
     this.#arming = new QuitArming(() => this.#live.refresh());

@@ -165,6 +165,19 @@ test("permission: asked under the approval setting, allowed once, for the sessio
   expect(JSON.stringify(ends[3])).toContain("The user said no");
 });
 
+test("permission: what comes of a rejected call is a stop reason and no error: a refusal, or just the end", async () => {
+  await using editor = await openEditor({
+    config: 'approval = "all"',
+    env: { THNDRS_RETRY_MAX_TRIES: "1" },
+    script: [RUN, { text: "no", stop: "refusal" }, RUN, { text: "" }, { text: "" }, { text: "" }],
+    permission: () => "reject",
+  });
+  const id = await editor.open();
+  expect(await editor.prompt(id, "one")).toEqual({ stopReason: "refusal" });
+  expect(await editor.prompt(id, "two")).toEqual({ stopReason: "end_turn" });
+  expectProtocolOnly(editor.wire());
+});
+
 test("permission: a client that fails to answer is a no; nothing is asked under never", async () => {
   await using silent = await openEditor({ config: 'approval = "all"', script: [EDIT, { text: "ok" }] });
   await silent.prompt(await silent.open(), "go");

@@ -31,6 +31,19 @@ test.each([
   });
 });
 
+test.each([400, 500])("HTTP %d on the older transport ends the call, whatever its body says", async (status) => {
+  await using server = startHttp({
+    older: true,
+    instead: ({ id, method }) =>
+      method === "tools/call" ? rpc({ id, error: { code: -32602, message: "bad arguments" } }, status) : undefined,
+  });
+  await using fleet = await openFleet([httpPlan("h", server.url, { timeoutMs: 60_000 })]);
+  await fleet.ready();
+  const { status: ended, text } = await fleet.call("mcp__h__echo", { a: 1 });
+  expect([ended, text]).toEqual(["failed", expect.stringMatching(new RegExp(`HTTP ${status}.*bad arguments`)) as never]);
+  expect(server.seen.filter((line) => line.startsWith("tools/call"))).toEqual(["tools/call older"]);
+});
+
 test.each([
   ["an error that names no request", { id: null, error: { code: -32000, message: "no valid session" } }, 400],
   ["an error with a name of its own", { id: "server-error", error: { code: -32600, message: "Session not found" } }, 404],

@@ -120,6 +120,6 @@ test("refusals are said in words that help", async () => {
   expect(fleet.diagnostics.map((diagnostic) => diagnostic.message).sort()).toEqual([
     "MCP server broken: it answers with HTTP 500",
     "MCP server locked: it needs a login: thndrs mcp login locked",
-    "MCP server nobody: nothing listens there",
+    "MCP server nobody: the connection was refused",
   ]);
 });

@@ -68,7 +68,9 @@ export function startHttp(manners: HttpManners = {}): FakeHttp {
     }
     if (path !== "/messages") return new Response("no", { status: 405 });
     const message = (await request.json()) as Message;
+    const instead = manners.instead?.(message, seen.filter((line) => line === `${message.method} older`).length);
     seen.push(`${message.method} older`);
+    if (instead) return instead;
     const answer = reply(message);
     if (answer) older?.enqueue(bytes.encode(`event: message\ndata: ${JSON.stringify(answer)}\n\n`));
     return new Response(null, { status: 202 });

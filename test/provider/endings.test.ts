@@ -163,6 +163,62 @@ test.each([["tool_calls"], ["stop"]])(
   },
 );
 
+const event = (type: string, more: object = {}): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+const pings: readonly string[] = Array.from({ length: 5_000 }, () => event("ping"));
+const begun = event("message_start", { message: { usage: { input_tokens: 3 } } });
+const stopped = (reason: string): string => event("message_delta", { delta: { stop_reason: reason } });
+const refusal = ["I can", "not do", " that"].map((piece) => chunk({ refusal: piece }));
+const opened = { index: 0, id: "c", function: { name: "read", arguments: "{}" } };
+
+test.each([
+  ["chat", "a refusal in pieces", [chunk({ role: "assistant" }), ...refusal, chunk({}, "stop")], "I cannot do that", 10],
+  ["chat", "no answer", [chunk({ role: "assistant" }), chunk({}, "stop")], "", 10],
+  ["chat", "a call", [chunk({ tool_calls: [opened] }), chunk({}, "tool_calls")], "", 10],
+  ["chat", "one piece that is all of it", [chunk({ role: "assistant", content: "hello" }, "stop")], "hello", 20],
+  ["anthropic", "no answer", [begun, stopped("end_turn")], "", 10],
+  [
+    "anthropic",
+    "a call without arguments",
+    [
+      begun,
+      event("content_block_start", { index: 0, content_block: { type: "tool_use", id: "t", name: "read", input: {} } }),
+      event("content_block_stop", { index: 0 }),
+      stopped("tool_use"),
+    ],
+    "",
+    10,
+  ],
+] as const)("%s: %s is complete on a line that stays open", async (wire, _what, frames, text, most) => {
+  await clocked(async (clock) => {
+    const fetch = slowly(clock, 1_000, [...frames, ...(wire === "chat" ? NOTHING : pings)]);
+    const said = await collect(testProvider(settingsFor(wire, URL_OF_MOCK), { fetch, stallTimeoutMs: 60_000 }));
+    expect([said.text, said.failure, said.endings]).toEqual([text, undefined, 1]);
+    expect(fetch.sent()).toBeLessThan(most);
+  });
+});
+
+test.each([
+  ["the first piece", [chunk({ role: "assistant", content: "" }, "stop"), ...NOTHING.slice(0, 8)]],
+  ["the second piece", [chunk({ content: "one " }, "stop"), ...NOTHING.slice(0, 8)]],
+  ["the third piece", [chunk({ content: "one " }, "stop"), chunk({ content: "two " }, "stop"), ...NOTHING.slice(0, 40)]],
+])("a server that sends a reason with every piece may think before %s", async (_which, frames) => {
+  await clocked(async (clock) => {
+    const fetch = slowly(clock, 1_000, [...frames, chunk({ content: "end" }, "stop"), "data: [DONE]\n\n"]);
+    const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch, stallTimeoutMs: 60_000 }));
+    expect([said.text.endsWith("end"), said.failure, said.stop]).toEqual([true, undefined, "end"]);
+  });
+});
+
+test.each([
+  ["break", { failure: undefined, stop: "end" }, [chunk({}, "stop")]],
+  ["break", { failure: "truncated", stop: undefined }, []],
+  ["end", { failure: undefined, stop: "refusal" }, []],
+] as const)("a refusal in pieces, then: %s (%j)", async (after, wanted, last) => {
+  const fetch = memoryFetch({ chunks: [...refusal, ...last].flatMap((frame) => encode(frame)), after });
+  const said = await collect(testProvider(settingsFor("chat", URL_OF_MOCK), { fetch }));
+  expect([said.text, said.failure?.class, said.stop]).toEqual(["I cannot do that", wanted.failure, wanted.stop]);
+});
+
 test("the time that a consumer takes is none of the server's", async () => {
   await clocked(async (clock) => {
     const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })}\n\n`;

@@ -470,3 +470,23 @@ test("P09 an empty error member with every frame is none; an error in a list is 
   const said = await faultOf("chat", { chunks: encode(listed) });
   expect([said.failure?.class, said.failure?.message]).toEqual(["overloaded", expect.stringContaining("overloaded") as never]);
 });
+
+describe("P09 a stream that is cut tells what stood in it and was no event", () => {
+  const piece = 'data: {"choices":[{"delta":{"content":"Hello"}}]}';
+  for (const line of ["\n", "\r\n", "\r"]) {
+    const run = (chunks: readonly string[]) => faultOf("chat", { chunks: chunks.flatMap(encode) });
+
+    test(`no part of an ordinary event is that, wherever it was split (lines end with ${JSON.stringify(line)})`, async () => {
+      const whole = `${piece}${line}${line}`;
+      for (let at = 1; at < whole.length; at += 1) {
+        const { failure } = await run([whole.slice(0, at), whole.slice(at)]);
+        expect([at, failure?.message]).toEqual([at, "mock.test ended the stream before the answer was complete"]);
+      }
+    });
+
+    test(`what follows the last one is (lines end with ${JSON.stringify(line)})`, async () => {
+      const { failure } = await run([`${piece}${line}`, `${line}out of memory${line}`]);
+      expect(failure?.message).toBe("mock.test ended the stream before the answer was complete: out of memory");
+    });
+  }
+});

@@ -147,20 +147,24 @@ describe("thinking without a signature", () => {
   ];
 
   /** The thinking in the second request of a run. */
-  async function sentBack(baseUrl: string, signature: object): Promise<unknown> {
+  async function sentBack(baseUrl: string, model: string, signature: object): Promise<unknown> {
     const fetch = memoryFetch({ chunks: encode(frames(signature).join("")) });
     const provider = testProvider(settingsFor("anthropic", baseUrl, { name: "anthropic" }), { fetch });
-    const { calls, carry, reasoning } = await collect(provider);
+    const { calls, carry, reasoning } = await collect(provider, requestOf([{ role: "user", text: "x" }], { model }));
     const answer: Message = { role: "assistant", text: "", calls, reasoning, ...(carry && { carry }) };
     const result: Message = { role: "tool", callId: "t", name: "read", text: "r", failed: false };
-    await collect(provider, requestOf([{ role: "user", text: "x" }, answer, result]));
+    await collect(provider, requestOf([{ role: "user", text: "x" }, answer, result], { model }));
     return JSON.parse(fetch.bodies[1] ?? "").messages[1].content[0];
   }
 
-  test("goes back as it came to a server that is not Anthropic's", async () => {
-    expect(await sentBack("https://api.deepseek.com/anthropic", {})).toEqual({ type: "thinking", thinking: "look" });
-    const empty = { type: "thinking", thinking: "look", signature: "" };
-    expect(await sentBack("https://api.deepseek.com/anthropic", { signature: "" })).toEqual(empty);
+  test.each([{}, { signature: "" }])("goes back to a model that demands it (%j)", async (signature) => {
+    const bare = { type: "thinking", thinking: "look" };
+    expect(await sentBack("https://api.deepseek.com/anthropic", "deepseek-v4-pro", signature)).toEqual(bare);
+  });
+
+  test("a signed one goes back whatever the model", async () => {
+    const signed = { type: "thinking", thinking: "look", signature: "S" };
+    expect(await sentBack(MOCK, "claude-sonnet-4-5", { signature: "S" })).toEqual(signed);
   });
 
   test("goes back after a resume, too, where the model's server demands it", async () => {
@@ -180,8 +184,12 @@ describe("thinking without a signature", () => {
     expect(await first("https://api.anthropic.com", "deepseek-v4-pro")).toMatchObject({ type: "tool_use" });
   });
 
-  test("does not go to Anthropic, which refuses it", async () => {
-    expect(await sentBack("https://api.anthropic.com", { signature: "" })).toMatchObject({ type: "tool_use" });
+  test.each([
+    ["https://api.anthropic.com", "claude-sonnet-4-5"],
+    ["https://gateway.example/anthropic", "claude-sonnet-4-5"],
+    ["https://openrouter.ai/api", "anthropic/claude-opus-4.5"],
+  ])("does not go to %s for %s, which refuses it", async (baseUrl, model) => {
+    expect(await sentBack(baseUrl, model, { signature: "" })).toMatchObject({ type: "tool_use" });
   });
 });
 

@@ -82,7 +82,26 @@ describe("a user behind a tool's result", () => {
     expect([failed.failure?.class, fetch.bodies.length]).toEqual(["invalid_request", 1]);
   });
 
+  test("a refusal of neighbours that are one already is not tried again either", async () => {
+    const fetch = memoryFetch(refused(500, "Jinja Exception: conversation roles must alternate"));
+    await collect(testProvider(settingsFor("chat", MOCK), { fetch }), requestOf([user("a"), user("b")]));
+    expect(fetch.bodies.length).toBe(1);
+  });
+
   for (const wire of WIRES) {
+    test(`${wire}: one message less and one more are another order`, async () => {
+      const fetch = memoryFetch(refused(400, "roles must alternate"), {
+        chunks: encode(wireFrames(wire, { text: "ok" }).join("")),
+      });
+      const both = [user("a"), user("b"), call, result, user("c")];
+      const first = await collect(testProvider(settingsFor(wire, MOCK), { fetch }), requestOf(both));
+      expect([first.text, fetch.bodies.length, fetch.bodies[1]]).toEqual([
+        "ok",
+        2,
+        expect.stringContaining("(interrupted)") as never,
+      ]);
+    });
+
     test(`${wire}: a model of that family gets it on every wire`, async () => {
       const fetch = memoryFetch({ chunks: encode(wireFrames(wire, { text: "ok" }).join("")) });
       await collect(testProvider(settingsFor(wire, MOCK), { fetch }), requestOf(steered, { model: "devstral" }));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import type { Engines } from "../../src/base/engines.ts";
 import { createFirstPaths } from "../../src/tools/first-paths.ts";
-import { type ListEngine, listFiles } from "../../src/tools/listing.ts";
+import { type ListEngine, listFiles, runInside } from "../../src/tools/listing.ts";
 import { searchFiles } from "../../src/tools/search.ts";
 import { watchLoop } from "../support/loop-gaps.ts";
 import { runningIn } from "../support/processes.ts";
@@ -205,4 +205,19 @@ describe("listing", () => {
     const asked = { accept, signal: controller.signal, timeoutMs: 10_000 };
     expect(await listWithFd("yes b | tr '\\n' '\\0'", asked)).toMatchObject({ engine: "fd", end: "cancelled" });
   });
+});
+
+test("an engine whose receiver throws has ended when that comes out", async () => {
+  let pid = 0;
+  const run = runInside(place.at("ws"), {
+    argv: ["sh", "-c", "echo $$; exec sleep 9832"],
+    env: { PATH: process.env.PATH ?? "" },
+    onStdout(chunk) {
+      pid = Number(new TextDecoder().decode(chunk));
+      throw new Error("receiver");
+    },
+  });
+  await expect(run).rejects.toThrow("receiver");
+  expect(pid).toBeGreaterThan(0);
+  expect(() => process.kill(pid, 0)).toThrow("ESRCH");
 });

@@ -22,6 +22,8 @@ const CHOICES = [
   { value: "b", label: "B" },
 ];
 
+const shown = { style: createStyle(false), onChange: () => undefined, signal: new AbortController().signal };
+
 function numbered(): { readonly lending: Lending; readonly said: string[] } {
   const said: string[] = [];
   const lending = new Lending({
@@ -193,7 +195,7 @@ test("another conversation has the history of the one before, with what is not w
   const secrets = ["first", "second"];
   const transcript = { event: () => undefined, say: () => undefined } as unknown as Transcript;
   const open = async (): Promise<OpenedRuntime> => made(secrets.shift() ?? "");
-  const desk = new Desk({ open, transcript, style: createStyle(false), onChange: () => undefined });
+  const desk = new Desk({ open, transcript, ...shown });
   await desk.openFirst({});
   const paste = "x".repeat(40_000);
   for (const text of [paste, "a first secret", "/new"]) desk.history.add(text);
@@ -222,7 +224,7 @@ test("the share of context that is left is shown for a model, and left out for a
       redact: (text: string) => text,
     } as unknown as OpenedRuntime;
     const transcript = { event: () => undefined } as unknown as Transcript;
-    const desk = new Desk({ open: async () => opened, transcript, style: createStyle(false), onChange: () => undefined });
+    const desk = new Desk({ open: async () => opened, transcript, ...shown });
     await desk.openFirst({});
     tell({ type: "usage", usage: {} } as RunEvent);
     expect(desk.contextLeft).toBe(left);
