@@ -22,6 +22,7 @@ import { answeredStream } from "../acp/answered-stream.ts";
 import { updateOfRecord } from "../acp/history.ts";
 import type { McpServer } from "../acp/protocol.ts";
 import { AUTH_REQUIRED, notFound, refuse, requestFailed } from "../acp/refusal.ts";
+import { SeenTexts } from "../acp/seen-texts.ts";
 import { bounded } from "../acp/wait.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
@@ -76,6 +77,7 @@ class Server {
   /** The directory of every session this client was told of. */
   readonly #dirs = new Map<string, string>();
   readonly #deleted = new Set<string>();
+  readonly #texts = new SeenTexts();
   #over = false;
   #capabilities: ClientCapabilities = {};
 
@@ -121,7 +123,7 @@ class Server {
     if (this.#over) throw refuse("the connection is closed");
     const { env, processes, flags, event } = this.#options;
     const capabilities = this.#capabilities;
-    const place = { cwd, id, resume: resume !== undefined, servers };
+    const place = { cwd, id, resume: resume !== undefined, servers, texts: this.#texts };
     const opening = ServedSession.open({ env, processes, flags, event, client, capabilities, ...place });
     this.#opening.set(id, opening);
     try {
