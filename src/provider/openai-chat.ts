@@ -218,6 +218,7 @@ class ChatDecoder implements Decoder {
       this.#into.text(refusal);
       this.#finish = "refusal";
     }
+    this.#calls.begin();
     for (const call of list(delta.tool_calls)) this.#call(call);
     if (isObject(delta.function_call)) this.#call({ index: 0, function: delta.function_call });
   }
