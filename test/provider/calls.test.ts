@@ -298,7 +298,7 @@ test("a chat server gets its ids back, another server gets ids that it takes", a
   const { calls } = await collect(chat);
   const history: readonly Message[] = [
     { role: "user", text: "x" },
-    { role: "assistant", text: "", calls },
+    { role: "assistant", text: "", from: "mock", calls },
     { role: "tool", callId: calls[0]?.id ?? "", name: "read", text: "r", failed: false },
   ];
   await collect(chat, requestOf(history));
@@ -309,4 +309,27 @@ test("a chat server gets its ids back, another server gets ids that it takes", a
     await collect(testProvider(settingsFor(wire, "http://mock.test/v1"), { fetch: other }), requestOf(history));
     expect(other.bodies[0]?.split('"functions_read_0"').length).toBe(3);
   }
+  // Another chat server has its own form, whatever it takes from itself.
+  const long = { id: `call_1__thought__${"Q/+=".repeat(200)}`, name: "read", arguments: "{}" };
+  const longer: readonly Message[] = [
+    ...history,
+    { role: "assistant", text: "", from: "mock", calls: [long] },
+    { role: "tool", callId: long.id, name: "read", text: "r", failed: false },
+  ];
+  const idsSent = async (name: string): Promise<string[]> => {
+    const other = memoryFetch({ chunks: encode(chunk({ tool_calls: [call] }, "tool_calls")) });
+    const said = await collect(
+      testProvider(settingsFor("chat", "http://mock.test/v1", { name }), { fetch: other }),
+      requestOf(longer),
+    );
+    // An id that anybody in the conversation has is taken.
+    expect(said.calls.map(({ id }) => id)).not.toContain("functions.read:0");
+    const sent = JSON.parse(other.bodies[0] ?? "").messages as { tool_calls?: { id: string }[] }[];
+    return sent.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id);
+  };
+  expect(await idsSent("mock")).toEqual(["functions.read:0", long.id]);
+  const [first, second] = await idsSent("vllm");
+  expect(first).toBe("functions_read_0");
+  expect(second).toMatch(/^[\w-]{64}$/);
+  for (const id of await idsSent("openai")) expect(id).toMatch(/^[\w-]{1,40}$/);
 });
