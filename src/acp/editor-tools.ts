@@ -11,7 +11,7 @@ import type { SafePath } from "../base/workspace.ts";
 import { MAX_LINE_CHARS, MAX_READ_LINES, MAX_RESULT_BYTES } from "../tools/bounds.ts";
 import { LineWindow } from "../tools/line-window.ts";
 import { failed, succeeded, type Tool, type ToolContext, type ToolResult } from "../tools/tool.ts";
-import type { DiskText, SeenTexts, Standing } from "./seen-texts.ts";
+import { type DiskText, type SeenTexts, type Standing, sameText } from "./seen-texts.ts";
 import type { FileDiff } from "./session-updates.ts";
 import { pathsOf } from "./tool-calls.ts";
 
@@ -90,7 +90,7 @@ function show(text: string, relative: string, input: Input): ToolResult {
 }
 
 const BOTH_CHANGED =
-  "[the editor holds unsaved changes that began from an older text of this file: this is the disk's text; edits are refused until the user has saved or reloaded it]";
+  "[the editor holds another text of this file, and it cannot be told whether that began from the disk's: this is the disk's text; edits are refused until the user has saved or reloaded it]";
 
 async function read(tool: Tool, editor: Editor, input: Input, context: ToolContext): Promise<ToolResult> {
   const result = await tool.run(input, context);
@@ -110,7 +110,32 @@ function explainConflict({ relative, exists }: OnDisk): string {
   if (!exists) {
     return `${shown} does not exist on the disk, but the editor holds text of that name. Nothing was written. Ask the user to save it or to close it first.`;
   }
-  return `${shown} has unsaved changes in the editor, and it has changed on the disk since they were begun. Nothing was changed: one of the two would be lost. Ask the user to save or to reload it in the editor, then read it again.`;
+  return `${shown} has another text in the editor than on the disk, and it cannot be told whether that began from what the disk has now. Nothing was changed: one of the two could be lost. Ask the user to save or to reload it in the editor, then read it again.`;
+}
+
+/** Has the editor save a text. The answer is what went wrong. */
+async function save(
+  editor: Editor,
+  place: OnDisk,
+  text: string,
+  buffer: string | undefined,
+  input: Input,
+  context: ToolContext,
+): Promise<string | undefined> {
+  if (!editor.writeText) return "it lends no way to save them";
+  const wrong = await editor.writeText(place.path, text, context.signal);
+  if (wrong !== undefined) return wrong;
+  const held = buffer === undefined ? undefined : await editor.readText?.(place.path, context.signal);
+  const now = await lookAt(input, context);
+  if (now?.path !== place.path) return undefined;
+  editor.texts.took(place.path, text, now, {
+    ...(held !== undefined && { held }),
+    ...(buffer !== undefined && { before: buffer }),
+  });
+  // Editors put back line ends, byte order marks and last line ends: the model knows the file all the same.
+  const knew = context.seen?.hashOf(place) === contentHash(Buffer.from(text));
+  if (knew && now.text !== undefined && sameText(now.text, text)) context.seen?.note(place, contentHash(Buffer.from(now.text)));
+  return undefined;
 }
 
 const MATCHED =
@@ -132,11 +157,8 @@ async function saveFirst(
   if (tried.status !== "ok") return { ...tried, text: `${tried.text}\n${MATCHED}` };
   const now = await lookAt(input, context);
   if (now?.text !== disk.text) return failed(explainConflict(disk));
-  const wrong = editor.writeText ? await editor.writeText(disk.path, buffer, context.signal) : "it lends no way to save them";
-  if (wrong === undefined) {
-    editor.texts.synced(disk.path, buffer);
-    return undefined;
-  }
+  const wrong = await save(editor, disk, buffer, buffer, input, context);
+  if (wrong === undefined) return undefined;
   return failed(
     `${quotePath(disk.relative)} has unsaved changes in the editor, and they could not be saved (${wrong}). Nothing was changed. Ask the user to save the file first.`,
   );
@@ -163,8 +185,7 @@ async function change(tool: Tool, editor: Editor, input: Input, context: ToolCon
     });
   }
   // The file is written; the editor is told so that its buffer and its review of changes follow.
-  const told = editor.writeText ? await editor.writeText(after.path, after.text, context.signal) : "not lent";
-  if (told === undefined) editor.texts.synced(after.path, after.text);
+  await save(editor, after, after.text, seen?.buffer, input, context);
   return said;
 }
 

@@ -26,6 +26,8 @@ type Seen = {
   readonly known: Set<string>;
   /** The text the editor's began from, as far as is known. */
   base?: string | undefined;
+  /** When the file had last changed as `base` was seen on the disk; undefined where it was not. */
+  baseMs?: number | undefined;
 };
 
 const MAX_FILES = 2000;
@@ -37,13 +39,18 @@ function hashOf(text: string): string {
   return contentHash(Buffer.from(plain.endsWith("\n") ? plain.slice(0, -1) : plain));
 }
 
+/** Whether an editor would show the same for both. */
+export function sameText(one: string, other: string): boolean {
+  return hashOf(one) === hashOf(other);
+}
+
 /** The oldest entry goes once there are too many. */
 function trim(entries: { readonly size: number; keys(): Iterator<string>; delete(key: string): boolean }, most: number): void {
   const oldest = entries.size > most ? entries.keys().next().value : undefined;
   if (oldest !== undefined) entries.delete(oldest);
 }
 
-/** What one session has seen. */
+/** What the sessions of one editor have seen. */
 export class SeenTexts {
   readonly #files = new Map<string, Seen>();
   #since = Number.POSITIVE_INFINITY;
@@ -58,11 +65,23 @@ export class SeenTexts {
     this.#note(this.#of(path), hashOf(text));
   }
 
-  /** This text is on the disk, and the editor has it. */
-  synced(path: string, text: string): void {
+  /**
+   * The editor took a text, and says so. `held` is what it answers since, `before` what it answered until then (undefined:
+   * nothing). One that goes on answering with the old text has not taken the new one over.
+   */
+  took(
+    path: string,
+    given: string,
+    disk: DiskText,
+    { held, before }: { readonly held?: string; readonly before?: string },
+  ): void {
     const seen = this.#of(path);
-    seen.base = hashOf(text);
-    this.#note(seen, seen.base);
+    const onDisk = disk.text === undefined ? undefined : hashOf(disk.text);
+    this.#note(seen, hashOf(given));
+    if (onDisk !== undefined) this.#note(seen, onDisk);
+    if (held && held === before && !sameText(held, given)) return;
+    // Some change a text as they save it, and show it so.
+    this.#begin(seen, held && hashOf(held) === onDisk ? onDisk : hashOf(given), onDisk, disk);
   }
 
   /** @param buffer what the editor says it has; undefined where it cannot say */
@@ -72,16 +91,23 @@ export class SeenTexts {
     const held = buffer === undefined || buffer === "" ? undefined : hashOf(buffer);
     const standing = this.#compare(seen, held, onDisk, disk);
     if (onDisk !== undefined) this.#note(seen, onDisk);
-    if (held !== undefined && standing !== "conflict") seen.base = standing === "unsaved" ? onDisk : held;
+    if (held !== undefined && standing !== "conflict") this.#begin(seen, standing === "unsaved" ? onDisk : held, onDisk, disk);
     return standing;
+  }
+
+  #begin(seen: Seen, base: string | undefined, onDisk: string | undefined, disk: DiskText): void {
+    seen.base = base;
+    seen.baseMs = base === onDisk ? disk.changedMs : undefined;
   }
 
   #compare(seen: Seen, held: string | undefined, onDisk: string | undefined, disk: DiskText): Standing {
     // Nothing for a file that holds something is what clients say of files that are not open.
     if (held === undefined || held === onDisk) return "same";
-    if (seen.known.has(held)) return "stale";
+    // The editor had what the disk has: an older text is the user's, too (undone), unless the disk went there and back meanwhile.
+    const began = onDisk !== undefined && seen.base === onDisk;
+    if (seen.known.has(held)) return began ? (seen.baseMs === disk.changedMs ? "unsaved" : "conflict") : "stale";
     if (onDisk === undefined) return disk.exists ? "same" : "conflict";
-    if (seen.base !== undefined) return seen.base === onDisk ? "unsaved" : "conflict";
+    if (seen.base !== undefined) return began ? "unsaved" : "conflict";
     // A text never seen before: of the user, or what the disk had before a command that ran since.
     return disk.changedMs < this.#since ? "unsaved" : "conflict";
   }

@@ -3,6 +3,8 @@
  * deciding.
  */
 
+import { baseName, commandsOf } from "./script-commands.ts";
+
 /**
  * Where a path as a model wrote it leads, relative to the workspace with `/` separators: as its words say, and through links
  * where that is another place. Patterns are about places, not about spellings.
@@ -39,24 +41,21 @@ export function subjectsOf(name: string, input: Input, places: PlacesOf): Subjec
   return [[[typeof text === "string" ? text : JSON.stringify(input)]]];
 }
 
-/** Other words for the same call, for patterns that forbid: `/bin/rm x` is `rm x` too, and so is `sh -c 'rm x'`. */
+/** Other words for the same call, for patterns that forbid: `/bin/rm x` is `rm x` too, and so is `sh -c 'cd d && rm x'`. */
 export function aliasesOf(name: string, input: Input, places: PlacesOf): readonly string[] {
   if (name.startsWith("mcp__")) return stringsIn(input);
   const { argv, path, pattern } = input;
   if (SEARCHES.has(name) && !path && typeof pattern === "string") return [pattern];
   if (!Array.isArray(argv)) return [];
-  const words = argv.map(String);
-  const [program = "", ...rest] = words;
-  const bare = [program.slice(program.lastIndexOf("/") + 1), ...rest];
-  const lines = [words, bare, ...programPlaces(program, input.cwd, places).map((place) => [place, ...rest])];
-  const script = SHELLS.test(bare[0] ?? "") && rest[0] === "-c" ? rest[1] : undefined;
-  return [
-    ...lines.flatMap((line) => [line.join(" "), line.map(quoted).join(" ")]),
-    ...(script === undefined ? [] : [script.trim()]),
-  ];
+  const { commands, scripts } = commandsOf(argv.map(String));
+  const names = new Map<string, ReadonlySet<string>>();
+  const lines = commands.flatMap(([program = "", ...rest]) => {
+    const known = names.get(program) ?? new Set([program, baseName(program), ...programPlaces(program, input.cwd, places)]);
+    names.set(program, known);
+    return [...known].flatMap((name) => [[name, ...rest].join(" "), [name, ...rest].map(quoted).join(" ")]);
+  });
+  return [...lines, ...scripts];
 }
-
-const SHELLS = /^(?:ba|da|k|z)?sh$/;
 
 /** Where a program with a path lies, however that is spelled and wherever it is run from. */
 function programPlaces(program: string, cwd: unknown, places: PlacesOf): readonly string[] {

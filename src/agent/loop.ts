@@ -199,6 +199,7 @@ class Turn {
       text: response.text,
       ...(response.reasoning !== "" && { reasoning: response.reasoning }),
       ...(response.carry && { carry: response.carry }),
+      ...(response.calls.length > 0 && { from: this.#context.provider.name }),
       calls: response.calls,
     });
   }

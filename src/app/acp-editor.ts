@@ -5,7 +5,7 @@
 import type { AgentContext, ClientCapabilities } from "@agentclientprotocol/sdk";
 import { type LentTerminal, type OpenTerminal, terminalTool } from "../acp/editor-terminal.ts";
 import { type Editor, editorTool } from "../acp/editor-tools.ts";
-import { SeenTexts } from "../acp/seen-texts.ts";
+import type { SeenTexts } from "../acp/seen-texts.ts";
 import type { Sender } from "../acp/sender.ts";
 import type { FileDiff } from "../acp/session-updates.ts";
 import { kindOf, locationsOf, titleOf } from "../acp/tool-calls.ts";
@@ -20,6 +20,8 @@ export type EditorParts = {
   readonly capabilities: ClientCapabilities;
   readonly sessionId: string;
   readonly sender: Sender;
+  /** Of all sessions of this editor: one file is one buffer. */
+  readonly texts: SeenTexts;
   /** Real path of the workspace. */
   readonly root: () => string;
   readonly redact: (text: string) => string;
@@ -51,7 +53,6 @@ export class EditorLink {
   /** Calls that have started and not finished: call id → tool. */
   readonly #running = new Map<string, string>();
   readonly #granted = new Set<string>();
-  readonly #texts = new SeenTexts();
 
   constructor(parts: EditorParts) {
     this.#parts = parts;
@@ -66,7 +67,7 @@ export class EditorLink {
 
   /** Every event of the session, before it is translated. */
   note(event: RunEvent): void {
-    if (event.type === "turn_started") this.#texts.begin(Date.now());
+    if (event.type === "turn_started") this.#parts.texts.begin(Date.now());
     else if (event.type === "tool_started") this.#running.set(event.callId, event.name);
     else if (event.type === "tool_finished") this.#running.delete(event.callId);
     else if (event.type === "turn_finished") {
@@ -125,7 +126,7 @@ export class EditorLink {
     if (tool.name === "run_shell") return terminal ? terminalTool(tool, (request) => this.#openTerminal(request)) : tool;
     const editor: Editor = {
       changed: (callId, diff) => this.#changed(callId, diff),
-      texts: this.#texts,
+      texts: this.#parts.texts,
       ...(fs?.readTextFile && { readText: (path, signal) => this.#readText(path, signal) }),
       ...(fs?.writeTextFile && { writeText: (path, content, signal) => this.#writeText(path, content, signal) }),
     };

@@ -22,6 +22,7 @@ import { answeredStream } from "../acp/answered-stream.ts";
 import { updateOfRecord } from "../acp/history.ts";
 import type { McpServer } from "../acp/protocol.ts";
 import { AUTH_REQUIRED, notFound, refuse, requestFailed } from "../acp/refusal.ts";
+import { SeenTexts } from "../acp/seen-texts.ts";
 import { bounded } from "../acp/wait.ts";
 import type { ProcessOwner } from "../base/process.ts";
 import { redact } from "../base/redact.ts";
@@ -78,6 +79,7 @@ class Server {
   readonly #deleted = new Set<string>();
   /** Aborted when the connection is over: nothing is waited for any more. */
   readonly #life = new AbortController();
+  readonly #texts = new SeenTexts();
   #capabilities: ClientCapabilities = {};
 
   constructor(options: ServeOptions) {
@@ -122,7 +124,7 @@ class Server {
     if (this.#life.signal.aborted) throw refuse("the connection is closed");
     const { env, processes, flags, event } = this.#options;
     const capabilities = this.#capabilities;
-    const place = { cwd, id, resume: resume !== undefined, servers, signal: this.#life.signal };
+    const place = { cwd, id, resume: resume !== undefined, servers, signal: this.#life.signal, texts: this.#texts };
     const opening = ServedSession.open({ env, processes, flags, event, client, capabilities, ...place });
     this.#opening.set(id, opening);
     try {

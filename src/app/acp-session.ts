@@ -16,6 +16,7 @@ import {
 import { promptText } from "../acp/prompt-text.ts";
 import type { McpServer } from "../acp/protocol.ts";
 import { refuse, requestFailed } from "../acp/refusal.ts";
+import type { SeenTexts } from "../acp/seen-texts.ts";
 import { createSender, type Sender } from "../acp/sender.ts";
 import { createUpdates } from "../acp/session-updates.ts";
 import { bounded } from "../acp/wait.ts";
@@ -37,6 +38,7 @@ export type ServedOptions = {
   readonly flags: RunFlags;
   readonly client: AgentContext;
   readonly capabilities: ClientCapabilities;
+  readonly texts: SeenTexts;
   /** Says something on stderr. */
   readonly event: (event: RunEvent) => void;
   readonly cwd: string;
@@ -82,6 +84,7 @@ export class ServedSession {
       capabilities: options.capabilities,
       sessionId: id,
       sender: this.#sender,
+      texts: options.texts,
       root: () => this.root,
       redact: (text) => this.#runtime.redact(text),
     });

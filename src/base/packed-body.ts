@@ -28,7 +28,7 @@ const FORMATS: Readonly<Record<string, "gzip" | "deflate" | "brotli" | "zstd">> 
   zstd: "zstd",
 };
 
-/** The body as it was before it was compressed; null where there is none. It fails with an UnreadableBody. */
+/** The body as it was before it was compressed, as far as it came; null where there is none. It fails with an UnreadableBody. */
 export function unpackedBody(response: Response): Bytes | null {
   const encoding = response.headers.get("content-encoding");
   const body = response.body as Bytes | null;
@@ -44,7 +44,7 @@ export function unpackedBody(response: Response): Bytes | null {
 function unpacked(body: Bytes, layers: readonly string[]): Bytes {
   const encoding = layers.join(", ");
   let lost: { readonly error: unknown } | undefined;
-  let inner = guarded(body, (error) => {
+  let inner = guarded(body, (error = new Error("the connection broke")) => {
     lost = { error };
     return error;
   });
@@ -55,7 +55,7 @@ function unpacked(body: Bytes, layers: readonly string[]): Bytes {
 
 // The types know fewer formats than the runtime.
 function opened(body: Bytes, format: string): Bytes {
-  return body.pipeThrough(new DecompressionStream(format as CompressionFormat));
+  return untilCut(body.pipeThrough(new DecompressionStream(format as CompressionFormat)));
 }
 
 /** By `deflate` servers mean two things: with a header of zlib, and bare. The first two bytes tell, for no bare one begins so. */
@@ -97,7 +97,12 @@ function resumed(head: Uint8Array<ArrayBuffer>, reader: ReadableStreamDefaultRea
   });
 }
 
-/** The same bytes; what `on` makes of an error is how it fails. */
+/** A body that ends early ends there, as one does that is not packed: its reader knows what is missing. Only the runtime's words tell. */
+function untilCut(stream: Bytes): Bytes {
+  return guarded(stream, (error) => (error instanceof Error && /unexpected end/i.test(error.message) ? undefined : error));
+}
+
+/** The same bytes; what `on` makes of an error is how it fails, undefined is an end. */
 function guarded(stream: Bytes, on: (error: unknown) => unknown): Bytes {
   const reader = stream.getReader();
   return new ReadableStream({
@@ -107,7 +112,9 @@ function guarded(stream: Bytes, on: (error: unknown) => unknown): Bytes {
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
-        controller.error(on(error));
+        const told = on(error);
+        if (told === undefined) controller.close();
+        else controller.error(told);
       }
     },
     cancel: (reason) => reader.cancel(reason),

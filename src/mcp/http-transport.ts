@@ -35,7 +35,7 @@ export function answersDuring(life: AbortSignal): FetchLike {
   return async (url, init) => {
     const response = await fetchBounded(url, init);
     const asked = requestOf(init?.body);
-    return asked ? mendAnswer(asked, response) : response;
+    return asked ? mendAnswer({ ...asked, inSession: new Headers(init?.headers).has("mcp-session-id") }, response) : response;
   };
 }
 
@@ -75,14 +75,16 @@ function requestOf(body: unknown): Asked | undefined {
 const HANDSHAKES: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
 /** Statuses that ask for a login. */
 const LOGINS: ReadonlySet<number> = new Set([401, 403]);
-/** The code the protocol's own servers have for a session that is not known (any more). */
-const NO_SESSION = -32001;
+/** The codes servers have for a session that is not known (any more), and how they say it. */
+const NO_SESSION: ReadonlySet<unknown> = new Set([-32000, -32001]);
+const SAYS_NO_SESSION =
+  /\bsession\b.{0,80}\b(?:not (?:be )?found|not exist|unknown|expired|invalid|no longer|terminated|closed)\b|\b(?:no|unknown|expired|invalid)\b.{0,20}\bsession\b/is;
 
 const isFor = (asked: Asked, value: unknown): value is Json =>
   isObject(value) && value.id !== undefined && value.id !== null && String(value.id) === String(asked.id);
 
 /** An answer is the answer whatever its status: nothing is lost or asked again because of that. */
-async function mendAnswer(asked: Asked, response: Response): Promise<Response> {
+async function mendAnswer(asked: Asked & { readonly inSession: boolean }, response: Response): Promise<Response> {
   if (!typeOf(response).startsWith("application/json") || response.status === 202) return response;
   if (response.ok) {
     const text = await response.text();
@@ -92,8 +94,15 @@ async function mendAnswer(asked: Asked, response: Response): Promise<Response> {
   const text = await response.text();
   const value = parseMessage(text);
   if (!isFor(asked, value) || !value.error || value.method !== undefined) return withBody(text, response);
-  const isExpired = response.status === 404 && isObject(value.error) && value.error.code === NO_SESSION;
-  return isExpired ? withBody(text, response) : withBody(mendBody(asked, text), response, 200);
+  return isExpired(asked.inSession, response.status, value.error)
+    ? withBody(text, response)
+    : withBody(mendBody(asked, text), response, 200);
+}
+
+/** Asked again in a new session: the call did not run. */
+function isExpired(inSession: boolean, status: number, error: unknown): boolean {
+  if (!inSession || status !== 404 || !isObject(error)) return false;
+  return NO_SESSION.has(error.code) || (typeof error.message === "string" && SAYS_NO_SESSION.test(error.message));
 }
 
 function mendBody(asked: Asked, text: string): string {

@@ -14,8 +14,13 @@ export type IdRule = { readonly asReceived: boolean; readonly max: number };
 
 /** What every server takes: `^[a-zA-Z0-9_-]{1,64}$`. */
 const PLAIN_IDS: IdRule = { asReceived: false, max: MAX_ID };
-/** Chat servers read their own ids again: templates render them (Kimi), gateways keep signatures in them (LiteLLM). */
+/** Chat servers read their own ids again, and no one else's: templates render them (Kimi), gateways keep signatures in them (LiteLLM). */
 export const OWN_IDS: IdRule = { asReceived: true, max: 16_384 };
+/** What others made has the form that every server takes. */
+export function foreignIds(own: IdRule): IdRule {
+  return own.asReceived ? PLAIN_IDS : own;
+}
+
 /** OpenAI refuses longer ones on its chat wire. */
 const OPENAI_CHAT_IDS: IdRule = { asReceived: false, max: 40 };
 

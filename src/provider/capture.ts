@@ -4,6 +4,7 @@
  * redaction. Refuses: writing files.
  */
 import { atMost } from "../base/at-most.ts";
+import { unpackedBody } from "../base/packed-body.ts";
 import type { Fetch } from "./http.ts";
 
 /** The start of a body that is kept; the rest is counted. */
@@ -104,7 +105,7 @@ class Exchange {
     this.#request = requestText(init.body);
   }
 
-  /** What is handed on instead: read by the caller, at the caller's pace, and looked at on the way. */
+  /** What is handed on instead: read by the caller, at the caller's pace, unpacked, and looked at on the way. */
   watch(response: Response): Response {
     this.#status = response.status;
     if (!response.body) {
@@ -113,7 +114,11 @@ class Exchange {
     }
     const text = new ResponseText();
     this.#response = text;
-    const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+    const { status, statusText } = response;
+    const headers = new Headers(response.headers);
+    const body = unpackedBody(response) ?? response.body;
+    for (const name of ["content-encoding", "content-length"]) headers.delete(name);
+    const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
     const source: UnderlyingDefaultSource<Uint8Array> = {
       pull: async (controller) => {
         try {
@@ -133,7 +138,6 @@ class Exchange {
         await reader.cancel(reason);
       },
     };
-    const { status, statusText, headers } = response;
     return new Response(new ReadableStream(source, { highWaterMark: 0 }), { status, statusText, headers });
   }
 
@@ -163,7 +167,7 @@ class Exchange {
 }
 
 /**
- * Wraps a fetch; what the caller gets is untouched. `redact` takes the run's secrets out of what is kept, `write` takes one line an
+ * Wraps a fetch; what the caller reads is untouched. `redact` takes the run's secrets out of what is kept, `write` takes one line an
  * exchange, in the order of the requests, and answers false when nothing can be kept any more.
  */
 export function createCapture(

@@ -4,7 +4,7 @@
  * objects. Refuses: shortening a history; inventing results that claim success.
  */
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from "../types/message.ts";
-import { cleanName, fits, freeId, type IdRule } from "./call-ids.ts";
+import { cleanName, fits, foreignIds, freeId, type IdRule } from "./call-ids.ts";
 import { isBlank } from "./wire-text.ts";
 
 /** The answer given to a call whose real result was lost. */
@@ -12,12 +12,16 @@ export const LOST_RESULT = "(no result was recorded: the outcome is unknown; che
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** The same array when there is nothing to repair. */
-export function sanitizeConversation(messages: readonly Message[], ids: IdRule): readonly Message[] {
-  return isHealthy(messages, ids) ? messages : repair(messages, ids);
+type RuleOf = (message: AssistantMessage) => IdRule;
+
+/** The same array when there is nothing to repair. `server` made the ids of the messages that say so. */
+export function sanitizeConversation(messages: readonly Message[], ids: IdRule, server: string): readonly Message[] {
+  const foreign = foreignIds(ids);
+  const ruleOf: RuleOf = ({ from }) => (from === server ? ids : foreign);
+  return isHealthy(messages, ruleOf) ? messages : repair(messages, ruleOf);
 }
 
-function isHealthy(messages: readonly Message[], ids: IdRule): boolean {
+function isHealthy(messages: readonly Message[], ruleOf: RuleOf): boolean {
   const used = new Set<string>();
   let open: readonly ToolCall[] = [];
   let answered = 0;
@@ -36,8 +40,9 @@ function isHealthy(messages: readonly Message[], ids: IdRule): boolean {
       continue;
     }
     if (message.calls.length === 0 && isBlank(message.text)) return false;
+    const rule = ruleOf(message);
     for (const call of message.calls) {
-      if (used.has(call.id) || !fits(call.id, ids) || !NAME.test(call.name)) return false;
+      if (used.has(call.id) || !fits(call.id, rule) || !NAME.test(call.name)) return false;
       used.add(call.id);
     }
     open = message.calls;
@@ -45,7 +50,7 @@ function isHealthy(messages: readonly Message[], ids: IdRule): boolean {
   return answered === open.length;
 }
 
-function repair(messages: readonly Message[], ids: IdRule): readonly Message[] {
+function repair(messages: readonly Message[], ruleOf: RuleOf): readonly Message[] {
   const used = new Set<string>();
   const repaired: Message[] = [];
   const taken = new Set<ToolMessage>();
@@ -59,7 +64,8 @@ function repair(messages: readonly Message[], ids: IdRule): readonly Message[] {
       if (!isBlank(message.text)) repaired.push(message);
       return;
     }
-    const calls = message.calls.map((call) => cleanCall(call, used, ids));
+    const rule = ruleOf(message);
+    const calls = message.calls.map((call) => cleanCall(call, used, rule));
     repaired.push(sameCalls(calls, message.calls) ? message : withCalls(message, calls));
     message.calls.forEach((original, index) => {
       const call = calls[index] ?? original;

@@ -67,10 +67,16 @@ export function createProvider(settings: ProviderSettings, options: ProviderOpti
     async *stream(request: ProviderRequest, signal: AbortSignal): AsyncGenerator<ProviderEvent> {
       try {
         const info = infoOf(request.model);
-        const messages = sanitizeConversation(request.messages, ids);
+        const messages = sanitizeConversation(request.messages, ids, settings.name);
         const spoken = await wire();
         const ask = (ordered: readonly Message[], active: AbortSignal) =>
-          streamOnce(spoken, settings, { request: { ...request, messages: ordered }, info, ids }, http, active);
+          streamOnce(
+            spoken,
+            settings,
+            { request: { ...request, messages: ordered }, info, ids, history: request.messages },
+            http,
+            active,
+          );
         const attempt = (active: AbortSignal) => inServersOrder(messages, request.model, (ordered) => ask(ordered, active));
         for await (const event of withRetry(attempt, retry, signal)) yield finished(event, info, clean);
       } catch (error) {

@@ -189,7 +189,7 @@ class Exchange {
   }
 
   #prepareReading(wire: Wire, context: WireContext, host: string): Reading {
-    const assembly = new Assembly(() => usedIds(context.request.messages), context.ids);
+    const assembly = new Assembly(() => usedIds([...context.request.messages, ...(context.history ?? [])]), context.ids);
     const decoder = wire.decoder(context, assembly, host);
     const trust = new EndTrust();
     const stream = new EventStream((event, data) => {

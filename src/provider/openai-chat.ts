@@ -220,6 +220,7 @@ class ChatDecoder implements Decoder {
       // No reason of the server's: more pieces of it may follow.
       this.#refused = true;
     }
+    this.#calls.begin();
     for (const call of list(delta.tool_calls)) this.#call(call);
     if (isObject(delta.function_call)) this.#call({ index: 0, function: delta.function_call });
   }

@@ -253,15 +253,16 @@ class ResponsesDecoder implements Decoder {
   }
 
   #message(frame: Readonly<Record<string, unknown>>, item: Readonly<Record<string, unknown>>): void {
-    const key = `${String(item.id)} ${String(frame.output_index)}`;
-    if (this.#into.textLength === this.#messageAt && !this.#told.has(key)) {
+    const name = filled(item.id) ?? count(frame.output_index);
+    const key = name === undefined ? undefined : `${String(item.id)} ${String(frame.output_index)}`;
+    if (this.#into.textLength === this.#messageAt && (key === undefined || !this.#told.has(key))) {
       for (const part of list(item.content)) {
         if (field(part, "type") === "refusal") this.#refused = true;
         this.#into.text(text(field(part, "text")) ?? text(field(part, "refusal")) ?? "");
       }
     }
     this.#into.settle();
-    if (this.#into.textLength > this.#messageAt) this.#told.add(key);
+    if (key !== undefined && this.#into.textLength > this.#messageAt) this.#told.add(key);
     this.#messageAt = this.#into.textLength;
     this.#partAt = this.#messageAt;
     this.#order.push({ textEnd: this.#messageAt });
@@ -286,7 +287,7 @@ class ResponsesDecoder implements Decoder {
     this.#into.stop(this.#reason(incomplete, calls), makeCarry(WIRE, this.#model, items));
   }
 
-  /** Servers put what they did not stream into the closing event. */
+  /** Servers put what they did not stream into the closing event. It goes where it stands there: reasoning before its call. */
   #adoptOutput(output: readonly unknown[]): void {
     const told: Readonly<Record<string, boolean>> = {
       message: this.#into.textLength > 0,
@@ -294,8 +295,28 @@ class ResponsesDecoder implements Decoder {
       reasoning: this.#order.some((entry) => "opaque" in entry),
     };
     output.forEach((item, index) => {
-      if (told[String(field(item, "type"))] === false) this.#done({ item, output_index: index });
+      if (told[String(field(item, "type"))] !== false) return;
+      const place = this.#placeBefore(output, index + 1);
+      const length = this.#order.length;
+      this.#done({ item, output_index: index });
+      this.#order.splice(place, 0, ...this.#order.splice(length));
     });
+  }
+
+  /** Where the first item from there on that has come already is. */
+  #placeBefore(output: readonly unknown[], from: number): number {
+    for (const [at, item] of output.entries()) {
+      if (at < from) continue;
+      const messages = output.slice(0, at).filter((one) => field(one, "type") === "message").length;
+      const texts = this.#order.flatMap((entry, place) => ("textEnd" in entry ? [place] : []));
+      const call = filled(field(item, "call_id"));
+      const place =
+        field(item, "type") === "message"
+          ? texts[messages]
+          : this.#order.findIndex((entry) => "parts" in entry && entry.id !== "" && entry.id === call);
+      if (place !== undefined && place >= 0) return place;
+    }
+    return this.#order.length;
   }
 
   #reason(incomplete: string | undefined, calls: number): StopReason {

@@ -44,8 +44,9 @@ export function failureOfProxy(url: URL, error: unknown, env: ProxyEnv | undefin
 function variableFor(url: URL, env: ProxyEnv): string | undefined {
   if (isLoopback(url.hostname) || isExempt(url, env.no_proxy || env.NO_PROXY || "")) return undefined;
   const scheme = url.protocol.slice(0, -1);
-  const names = [`${scheme}_proxy`, `${scheme.toUpperCase()}_PROXY`, "all_proxy", "ALL_PROXY"];
-  return names.find((name) => (env[name] ?? "").trim() !== "");
+  const own = [`${scheme}_proxy`, `${scheme.toUpperCase()}_PROXY`].find((name) => (env[name] ?? "").trim() !== "");
+  // Of these the runtime uses what it can, and goes without the rest.
+  return own ?? ["all_proxy", "ALL_PROXY"].find((name) => /^\s*(?:https?:|(?![a-z][a-z\d+.-]*:\/\/)\S)/i.test(env[name] ?? ""));
 }
 
 function isExempt(url: URL, list: string): boolean {

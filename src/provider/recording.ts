@@ -2,7 +2,7 @@
  * The recording format: JSON Lines, readable and stable enough to keep in a repository.
  *   {"thndrs_recording":1,"provider":"openai","sides":true,"fits":true}   first line; sides: summaries are marked; fits: odd calls are
  *   {"response":1,"model":"gpt-5.6-terra"}                         one per response, in order; "side":true: a summary;
- *                                                                  "unfit":[0]: this call did not fit its tool then either
+ *                                                                  "unfit":[0]: this call fitted no tool then either
  *   {"type":"text","text":"I will look."}                          its events as the contract has them (provider.ts):
  *   {"type":"tool_call","call":{"id":"call_1","name":"read_file_range","arguments":"{\"path\":\"a.ts\"}"}}
  *   {"type":"usage","usage":{"inputTokens":100,"outputTokens":20}}
@@ -33,7 +33,9 @@ export function createTape(write: (lines: string) => void): (inner: Provider) =>
     responses += 1;
     // Whether room had to be made depends on the model's window: a replay may do without it, or need it elsewhere.
     const side = request.tools.length === 0 ? { side: true } : {};
-    const unfit = callsOf(events).flatMap((call, at) => (unfitArguments(call, request.tools) === undefined ? [] : [at]));
+    const offered = new Set(request.tools.map((tool) => tool.name));
+    const isOdd = (call: ToolCall): boolean => !offered.has(call.name) || unfitArguments(call, request.tools) !== undefined;
+    const unfit = callsOf(events).flatMap((call, at) => (isOdd(call) ? [at] : []));
     const odd = unfit.length === 0 ? {} : { unfit };
     const lines = [...head, { response: responses, model: request.model, ...side, ...odd }, ...events];
     write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
@@ -66,7 +68,7 @@ function append(events: ProviderEvent[], event: ProviderEvent): void {
 export type RecordedResponse = {
   readonly events: readonly ProviderEvent[];
   readonly side: boolean;
-  /** Which of its calls did not fit their tools when it was recorded; undefined where nobody looked. */
+  /** Which of its calls fitted no tool when it was recorded; undefined where nobody looked. */
   readonly unfit: readonly number[] | undefined;
 };
 

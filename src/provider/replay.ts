@@ -76,12 +76,12 @@ function misfit(
     return `turn ${turn} of the recording expects results for ${missing.join(", ")}, which the conversation does not have`;
   const offered = new Set(request.tools.map((tool) => tool.name));
   const calls = callsOf(events);
-  const unknown = calls.filter((call) => !offered.has(call.name)).map((call) => call.name);
+  // What the model got wrong then is part of the run.
+  const meant = calls.filter((_, at) => unfit?.includes(at) !== true);
+  const unknown = meant.filter((call) => !offered.has(call.name)).map((call) => call.name);
   if (unknown.length > 0)
     return `turn ${turn} of the recording calls ${[...new Set(unknown)].join(", ")}, which this run does not offer`;
-  // What the model got wrong then is part of the run.
-  const judged = unfit === undefined ? [] : calls.filter((_, at) => !unfit.includes(at));
-  for (const call of judged) {
+  for (const call of unfit === undefined ? [] : meant) {
     const why = unfitArguments(call, request.tools);
     if (why !== undefined) return `turn ${turn} of the recording calls ${call.name} ${why}`;
   }

@@ -23,6 +23,8 @@ type Open = {
   parts: string[];
   size: number;
   scan: ObjectScan;
+  /** The list its last fragment stood in. */
+  list: number;
   extra?: unknown;
 };
 
@@ -33,10 +35,16 @@ export class CallJoiner {
   readonly #calls: Open[] = [];
   readonly #byIndex = new Map<number, Open>();
   #length = 0;
+  #list = 0;
 
   /** Grows with every piece that counts, and with every call that begins. */
   get length(): number {
     return this.#length;
+  }
+
+  /** What is added from here on stands in one list: a named element of it is no later piece of one that is complete. */
+  begin(): void {
+    this.#list += 1;
   }
 
   add(fragment: Fragment): void {
@@ -45,6 +53,7 @@ export class CallJoiner {
       this.#start(fragment);
       return;
     }
+    open.list = this.#list;
     if (open.id === "" && fragment.id !== undefined) open.id = fragment.id;
     if (open.name === "" && fragment.name !== undefined) open.name = fragment.name;
     if (fragment.extra !== undefined) open.extra = fragment.extra;
@@ -75,6 +84,7 @@ export class CallJoiner {
       parts: fragment.arguments === "" ? [] : [fragment.arguments],
       size: fragment.arguments.length,
       scan: new ObjectScan(),
+      list: this.#list,
       extra: fragment.extra,
     };
     this.#calls.push(call);
@@ -85,7 +95,14 @@ export class CallJoiner {
   /** The call this fragment continues; undefined when it begins one. */
   #find(fragment: Fragment): Open | undefined {
     const candidate = this.#candidate(fragment);
-    return candidate !== undefined && continues(candidate, fragment) ? candidate : undefined;
+    if (candidate === undefined || this.#isBeside(candidate, fragment)) return undefined;
+    return continues(candidate, fragment) ? candidate : undefined;
+  }
+
+  #isBeside(call: Open, fragment: Fragment): boolean {
+    if (call.list !== this.#list || call.name === "" || fragment.name === undefined) return false;
+    if (call.size < MAX_PLACE && /^\s*(?:null)?\s*$/.test(call.parts.join(""))) return true;
+    return call.scan.isClosed(call.parts);
   }
 
   #candidate(fragment: Fragment): Open | undefined {

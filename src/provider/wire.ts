@@ -4,6 +4,7 @@
  */
 
 import type { Json } from "../base/json.ts";
+import type { Message } from "../types/message.ts";
 import type { Assembly } from "./assembly.ts";
 import type { IdRule } from "./call-ids.ts";
 import type { TextIn } from "./frame-runs.ts";
@@ -15,6 +16,8 @@ export type WireContext = {
   readonly info: ModelInfo;
   /** The form of call ids. */
   readonly ids: IdRule;
+  /** The conversation as everybody else knows it: ids may have another form there. */
+  readonly history?: readonly Message[];
 };
 
 export interface Decoder {

@@ -24,6 +24,8 @@ export type ResponseEntry = {
   readonly seq: number;
   readonly turnId: string;
   readonly request: number | undefined;
+  /** The provider that answered. */
+  readonly from: string | undefined;
   text: string | undefined;
   partial: boolean;
   reasoning: string;
@@ -59,6 +61,7 @@ export function toMessages(entry: ResponseEntry, openCalls: string[]): Message[]
     role: "assistant",
     text: said,
     ...(reasoning.trim() === "" ? {} : { reasoning }),
+    ...(entry.from === undefined || entry.calls.length === 0 ? {} : { from: entry.from }),
     calls: entry.calls.map(({ call }) => call),
   };
   const results = entry.calls.map(({ call, result }): ToolMessage => {

@@ -93,6 +93,7 @@ class ConversationBuilder {
   #leftOut = 0;
   #orphans = 0;
   #refusal: string | undefined;
+  #maker: { readonly turn: string; readonly provider: string } | undefined;
 
   add(read: ReadRecord): void {
     if (!read.known) return;
@@ -236,6 +237,7 @@ class ConversationBuilder {
       seq: record.seq,
       turnId: record.turn_id,
       request: record.request,
+      from: this.#maker?.turn === record.turn_id ? this.#maker.provider : undefined,
       text: undefined,
       partial: false,
       reasoning: "",
@@ -327,6 +329,9 @@ class ConversationBuilder {
         break;
       case "skill_activated":
         this.#skills.add(record.path);
+        break;
+      case "prompt_metadata":
+        this.#maker = { turn: record.turn_id, provider: record.provider };
         break;
       case "compaction":
       case "compaction_review":

@@ -21,6 +21,8 @@ export type AssistantMessage = {
   /** Plain reasoning text, for wires that echo it (`reasoning_content`). */
   readonly reasoning?: string;
   readonly carry?: Carry;
+  /** The provider whose ids its calls have; undefined where nobody knows. */
+  readonly from?: string;
   readonly calls: readonly ToolCall[];
 };
 export type ToolMessage = {

@@ -18,7 +18,12 @@ const ADD = shell("printf 'from shell\\n' >> a.txt");
 type Place = { readonly path: string };
 
 /** Makes the calls one after the other. `buffer` is what the editor says it has; "" is what it says of files that are not open. */
-async function play(calls: readonly Call[], buffer: (place: Place, reads: number) => string, before = "one\ntwo\n") {
+async function play(
+  calls: readonly Call[],
+  buffer: (place: Place, reads: number) => string,
+  before = "one\ntwo\n",
+  save: (content: string) => string = (content) => content,
+) {
   const saved: string[] = [];
   let reads = 0;
   await using editor = await openEditor({
@@ -27,7 +32,7 @@ async function play(calls: readonly Call[], buffer: (place: Place, reads: number
     readText: (path) => buffer({ path }, ++reads),
     writeText: (path, content) => {
       saved.push(content);
-      writeFileSync(path, content);
+      writeFileSync(path, save(content));
     },
   });
   await editor.prompt(await editor.open(), "go");
@@ -58,7 +63,7 @@ test("a stale text that nobody has seen before could be the user's: the edit is 
   expect(saved).toEqual([]);
   expect(results[1]).toContain("from shell");
   expect(results[1]).toContain("edits are refused");
-  expect(results[2]).toContain("has changed on the disk since they were begun. Nothing was changed");
+  expect(results[2]).toContain("cannot be told whether that began from what the disk has now. Nothing was changed");
 });
 
 test("both have changed: the edit is refused", async () => {
@@ -122,6 +127,88 @@ test("the disk changes while the editor answers: what is there then counts", asy
   expect({ saved, disk }).toEqual({ saved: [], disk: undefined });
 });
 
+test.each([
+  ["the edit", []],
+  ["a later read that saw it", [read()]],
+])("undone in the editor after %s: the undo is the user's", async (_what, between) => {
+  let held = "one\ntwo\n";
+  const saved: string[] = [];
+  const ask = [edit("two", "TWO"), ...between, read(), edit("one", "ONE")];
+  await using editor = await openEditor({
+    files: { "a.txt": held },
+    script: [
+      ...ask.slice(0, -2).map((call) => ({ calls: [call] })),
+      { text: "done" },
+      ...ask.slice(-2).map((call) => ({ calls: [call] })),
+      { text: "done" },
+    ],
+    readText: () => held,
+    writeText: (path, content) => {
+      saved.push(content);
+      writeFileSync(path, content);
+      held = content;
+    },
+  });
+  const session = await editor.open();
+  await editor.prompt(session, "go");
+  expect(held).toBe("one\nTWO\n");
+  held = "one\ntwo\n";
+  await editor.prompt(session, "go on");
+  expect(held).toBe("ONE\ntwo\n");
+  expect(readFileSync(editor.place.at("a.txt"), "utf8")).toBe("ONE\ntwo\n");
+  expect(saved).toEqual(["one\nTWO\n", "one\ntwo\n", "ONE\ntwo\n"]);
+});
+
+test("another session of the same editor knows what was written: what the user types on is unsaved", async () => {
+  let held = "one\ntwo\n";
+  await using editor = await openEditor({
+    files: { "a.txt": held },
+    script: [
+      { calls: [read()] },
+      { text: "first" },
+      { calls: [edit("two", "TWO")] },
+      { text: "second" },
+      { calls: [edit("one", "ONE")] },
+      { text: "first again" },
+    ],
+    readText: () => held,
+    writeText: (path, content) => {
+      writeFileSync(path, content);
+      held = content;
+    },
+  });
+  const first = await editor.open();
+  const second = await editor.open();
+  await editor.prompt(first, "look");
+  await editor.prompt(second, "edit");
+  held += "typed\n";
+  await editor.prompt(first, "edit, too");
+  expect(readFileSync(editor.place.at("a.txt"), "utf8")).toBe("ONE\nTWO\ntyped\n");
+});
+
+test.each([
+  ["line ends", "one\r\ntwo\r\n", "one\ntwo\nthree\n", (text: string) => text.replaceAll(/\r?\n/g, "\r\n")],
+  ["a byte order mark", "\ufeffone\n", "one\nthree\n", (text: string) => `\ufeff${text.replace(/^\ufeff/, "")}`],
+  ["a last line end", "one\n", "one\nthree", (text: string) => text.replace(/\n*$/, "\n")],
+])("an editor that puts back %s as it saves: what was read may be replaced, twice", async (_what, before, buffer, save) => {
+  const replace = (content: string): Call => ({
+    name: "write_patch",
+    arguments: { patches: [{ op: "replace", path: "a.txt", content }] },
+  });
+  let written: string | undefined;
+  const { results, disk } = await play(
+    [read(), replace("new\n"), replace("newer\n")],
+    () => written?.replace(/^\ufeff/, "").replaceAll("\r\n", "\n") ?? buffer,
+    before,
+    (content) => {
+      written = save(content);
+      return written;
+    },
+  );
+  expect(results[2]).toMatch(/^replaced a\.txt/);
+  expect(disk).toBe(save("newer\n"));
+});
+
 test("what is remembered has a bound, and what was forgotten is nobody's", () => {
   const texts = new SeenTexts();
   texts.begin(100);
@@ -132,5 +219,12 @@ test("what is remembered has a bound, and what was forgotten is nobody's", () =>
   expect(texts.judge("/b", "old", disk("new", 200))).toBe("conflict");
   for (let n = 0; n < 100; n++) texts.saw("/c", `text ${n}`);
   expect(texts.judge("/c", "text 99", disk("new", 200))).toBe("stale");
+  const undone = new SeenTexts();
+  undone.saw("/e", "A");
+  undone.took("/e", "B", disk("B", 7), { held: "B", before: "A" });
+  expect(undone.judge("/e", "A", disk("B", 7))).toBe("unsaved");
+  // The disk may have been A again meanwhile, and the editor slow.
+  undone.took("/e", "B", disk("B", 7), { held: "B", before: "A" });
+  expect(undone.judge("/e", "A", disk("B", 8))).toBe("conflict");
   expect(texts.judge("/d", "", { exists: false, text: undefined, changedMs: 0 })).toBe("same");
 });

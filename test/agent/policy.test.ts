@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { posix } from "node:path";
 import { createPolicy, parsePattern, wildcard } from "../../src/agent/policy.ts";
+import { commandsOf } from "../../src/agent/script-commands.ts";
 import type { ToolEntry } from "../../src/agent/toolbox.ts";
 import type { EffectKind } from "../../src/tools/tool.ts";
 
@@ -131,6 +132,58 @@ test("a pattern that forbids a command meets it quoted or not, wherever it runs"
     ["/bin/bash", "-c", " rm x && echo y"],
   ])
     for (const cwd of [undefined, "sub"]) expect(deny.refuses("run_shell", { argv, cwd })).toBeDefined();
+});
+
+const script = (text: string): string[] => ["sh", "-c", text];
+
+const REMOVES: readonly (readonly string[])[] = [
+  ...["/bin/rm a.txt", "'rm' a.txt", "\\rm a.txt", 'r"m" a.txt', "command rm a.txt", "exec rm a.txt", "builtin rm a.txt"].map(
+    script,
+  ),
+  ...["echo q; rm a.txt", "true && rm a.txt", "true||rm a.txt", "yes | rm a.txt", "sleep 1 & rm a.txt", "ls\nrm a.txt"].map(
+    script,
+  ),
+  ...["A=1 B='x y' rm a.txt", "sudo -u root rm a.txt", "env -i A=1 rm a.txt", "nohup rm a.txt", "timeout 5 rm a.txt"].map(script),
+  ...["(rm a.txt)", "echo $(rm a.txt)", 'echo "$(rm a.txt)"', "echo `rm a.txt`", "if true; then rm a.txt; fi"].map(script),
+  ...["2>/dev/null rm a.txt", ">out rm a.txt", "echo a >&2; rm a.txt", "# don't\nrm a.txt", "r\\\nm a.txt"].map(script),
+  ...["sh -c 'rm a.txt'", "eval 'rm a.txt'", "eval rm a.txt", "cat <<X\ndon't\nX\nrm a.txt", "echo 'open; rm a.txt"].map(script),
+  ["sh", "-ec", "rm a.txt"],
+  ["bash", "-lc", "rm a.txt"],
+  ["bash", "-o", "pipefail", "-c", "rm a.txt"],
+  ["bash", "-c", "--", "rm a.txt"],
+  ["/usr/bin/env", "sh", "-c", "rm a.txt"],
+  ["sudo", "rm", "a.txt"],
+  ["busybox", "rm", "a.txt"],
+];
+
+test.each(REMOVES.map((argv) => [argv.join(" "), argv] as const))(
+  "a pattern that forbids meets every command of %j",
+  (_line, argv) => {
+    const deny = createPolicy("workspace-write", [], ["run_shell(rm *)"]);
+    expect(deny.refuses("run_shell", { argv })).toContain("--deny-tool run_shell(rm *)");
+  },
+);
+
+test("a word that is no command is none for a pattern that forbids", () => {
+  const deny = createPolicy("workspace-write", [], ["run_shell(rm *)"]);
+  for (const argv of [
+    script("echo 'a; rm b'"),
+    script('git commit -m "drop; rm of old"'),
+    script("echo rm b"),
+    script("rmdir a"),
+    script("echo a \\; rm b"),
+    ["sh", "rm", "-c", "rm x"],
+    ["echo", "a; rm b"],
+    script(""),
+  ])
+    expect({ argv, refused: deny.refuses("run_shell", { argv }) }).toEqual({ argv, refused: undefined });
+});
+
+test("long scripts and many prefixes cost what they are long", () => {
+  const many = commandsOf(script("a;".repeat(100_000)));
+  expect(many.commands).toHaveLength(100_001);
+  expect(commandsOf(script("$(".repeat(100_000))).scripts).toHaveLength(1);
+  expect(commandsOf(Array.from({ length: 10_000 }, (_, n) => (n % 2 ? "-a" : "sudo"))).commands.length).toBeLessThan(20);
 });
 
 test("a search without a path is about the whole workspace", () => {

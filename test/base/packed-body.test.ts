@@ -33,8 +33,10 @@ for (const [encoding, pack] of PACKINGS) {
     const packed = new Uint8Array(pack(TEXT));
     const bytes = Array.from(packed, (_, at) => packed.slice(at, at + 1));
     expect([await read(served(encoding, [packed])), await read(served(encoding.toUpperCase(), bytes))]).toEqual([TEXT, TEXT]);
-    for (const wrong of [packed.slice(0, -6), new TextEncoder().encode("this is nothing of the kind at all")])
-      await expect(read(served(encoding, [wrong]))).rejects.toBeInstanceOf(UnreadableBody);
+    const wrong = new TextEncoder().encode("this is nothing of the kind at all");
+    await expect(read(served(encoding, [wrong]))).rejects.toBeInstanceOf(UnreadableBody);
+    for (const cut of [packed.slice(0, -6), packed.slice(0, 1)]) expect(TEXT).toStartWith(await read(served(encoding, [cut])));
+    expect(await read(served(encoding, []))).toBe("");
     const lost = Object.assign(new Error("gone"), { code: "ECONNRESET" });
     await expect(read(served(encoding, [packed.slice(0, 10)], lost))).rejects.toBe(lost);
   });
@@ -44,6 +46,7 @@ test("layers and none", async () => {
   const twice = new Uint8Array(gzipSync(brotliCompressSync(TEXT)));
   expect(await read(served("br, gzip", [twice]))).toBe(TEXT);
   expect(await read(served("identity", [new TextEncoder().encode(TEXT)]))).toBe(TEXT);
+  expect(TEXT).toStartWith(await read(served("br, gzip", [twice.slice(0, -9)])));
   expect(unpackedBody(new Response(null, { headers: { "content-encoding": "gzip" } }))).toBeNull();
 });
 

@@ -52,10 +52,14 @@ test.each([
   expect(result).toMatchObject({ status: "ok", calls: ["tools/call s1", "tools/call s2"] });
 });
 
-test("M12 the code for a session that is not known is one, whatever request it names", async () => {
-  const result = await callOnce(({ id }, count) =>
-    count === 0 ? rpc({ id, error: { code: -32001, message: "Session not found" } }, 404) : undefined,
-  );
+test.each([
+  [-32001, "Session not found"],
+  [-32000, "gone"],
+  [-32602, "Session abc-123 has expired"],
+  [-32600, "Unknown session"],
+  [404, "The session could not be found."],
+])("M12 404 with %d, %j is a session that is not known, whatever request it names", async (code, message) => {
+  const result = await callOnce(({ id }, count) => (count === 0 ? rpc({ id, error: { code, message } }, 404) : undefined));
   expect(result).toMatchObject({ status: "ok", calls: ["tools/call s1", "tools/call s2"] });
 });
 

@@ -213,6 +213,43 @@ const CASES: readonly (readonly [what: string, fragments: readonly Wire[], calls
 for (const [what, fragments, calls] of CASES)
   test(what, async () => expect(await callsOf(fragments)).toEqual(calls as [string, string][]));
 
+const listed = (...calls: Wire[]) => ({
+  tool_calls: calls.map(({ index, id, name, args }) => ({ index, id, function: { name, arguments: args } })),
+});
+
+test.each([
+  ["with one id", [{ id: "x", name: "a", args: "{}" }], { id: "x", name: "a", args: '{"n":1}' }],
+  ["with one id and index", [{ index: 0, id: "x", name: "a", args: "{}" }], { index: 0, id: "x", name: "a", args: '{"n":1}' }],
+  ["with an object for nothing", [{ id: "x", name: "a", args: {} }], { id: "x", name: "a", args: { n: 1 } }],
+  ["with nothing at all", [{ id: "x", name: "a", args: "" }], { id: "x", name: "a", args: '{"n":1}' }],
+  ["without an id", [{ name: "a", args: null }], { name: "a", args: '{"n":1}' }],
+  ["that are the same", [{ id: "x", name: "a", args: '{"n":1}' }], { id: "x", name: "a", args: '{"n":1}' }],
+])("elements of one list are calls of their own %s", async (_what, first, last) => {
+  const message = listed(...first, last);
+  const frame = (delta: object, finish: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+  for (const chunk of [
+    JSON.stringify({ choices: [{ message, finish_reason: "tool_calls" }] }),
+    frame(message, null) + frame({}, "tool_calls"),
+  ]) {
+    const fetch = memoryFetch({ chunks: encode(chunk) });
+    const { calls } = await collect(testProvider(settingsFor("chat", "http://mock.test/v1"), { fetch }));
+    expect(calls).toHaveLength(2);
+    expect(calls.at(-1)?.arguments).toBe('{"n":1}');
+  }
+});
+
+test("pieces of one call in one list are joined, and so is what takes the place of {} in the next one", () => {
+  const joiner = new CallJoiner();
+  joiner.begin();
+  joiner.add({ index: 0, id: "x", name: "a", arguments: '{"n"' });
+  joiner.add({ index: 0, id: "x", name: "a", arguments: ":1}" });
+  joiner.add({ index: 1, id: "y", name: "b", arguments: "{}" });
+  joiner.begin();
+  joiner.add({ index: 1, id: "y", name: "b", arguments: '{"m":2}' });
+  expect(joiner.finish().map((call) => call.arguments)).toEqual(['{"n":1}', '{"m":2}']);
+});
+
 test("joining a call of many named fragments is linear", () => {
   const joiner = new CallJoiner();
   const began = performance.now();
@@ -261,7 +298,7 @@ test("a chat server gets its ids back, another server gets ids that it takes", a
   const { calls } = await collect(chat);
   const history: readonly Message[] = [
     { role: "user", text: "x" },
-    { role: "assistant", text: "", calls },
+    { role: "assistant", text: "", from: "mock", calls },
     { role: "tool", callId: calls[0]?.id ?? "", name: "read", text: "r", failed: false },
   ];
   await collect(chat, requestOf(history));
@@ -272,4 +309,27 @@ test("a chat server gets its ids back, another server gets ids that it takes", a
     await collect(testProvider(settingsFor(wire, "http://mock.test/v1"), { fetch: other }), requestOf(history));
     expect(other.bodies[0]?.split('"functions_read_0"').length).toBe(3);
   }
+  // Another chat server has its own form, whatever it takes from itself.
+  const long = { id: `call_1__thought__${"Q/+=".repeat(200)}`, name: "read", arguments: "{}" };
+  const longer: readonly Message[] = [
+    ...history,
+    { role: "assistant", text: "", from: "mock", calls: [long] },
+    { role: "tool", callId: long.id, name: "read", text: "r", failed: false },
+  ];
+  const idsSent = async (name: string): Promise<string[]> => {
+    const other = memoryFetch({ chunks: encode(chunk({ tool_calls: [call] }, "tool_calls")) });
+    const said = await collect(
+      testProvider(settingsFor("chat", "http://mock.test/v1", { name }), { fetch: other }),
+      requestOf(longer),
+    );
+    // An id that anybody in the conversation has is taken.
+    expect(said.calls.map(({ id }) => id)).not.toContain("functions.read:0");
+    const sent = JSON.parse(other.bodies[0] ?? "").messages as { tool_calls?: { id: string }[] }[];
+    return sent.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id);
+  };
+  expect(await idsSent("mock")).toEqual(["functions.read:0", long.id]);
+  const [first, second] = await idsSent("vllm");
+  expect(first).toBe("functions_read_0");
+  expect(second).toMatch(/^[\w-]{64}$/);
+  for (const id of await idsSent("openai")) expect(id).toMatch(/^[\w-]{1,40}$/);
 });

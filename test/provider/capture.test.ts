@@ -1,5 +1,7 @@
 /** --capture: one line an exchange, when it is over, in order; bounded, redacted, and out of the way of the caller. */
 import { expect, test } from "bun:test";
+import { gzipSync } from "node:zlib";
+import { UnreadableBody, unpackedBody } from "../../src/base/packed-body.ts";
 import { createCapture } from "../../src/provider/capture.ts";
 import type { Fetch } from "../../src/provider/http.ts";
 
@@ -48,6 +50,22 @@ test("an exchange is written when it is over, before the next request leaves", a
   expect(lines).toEqual([{ method: "POST", url: "http://host/v1/chat", request: "first", status: 200, response: "one" }]);
   expect(second.status).toBe(503);
   expect(await second.text()).toBe("two");
+});
+
+test("a packed answer is kept as text, and one that cannot be unpacked as what went wrong", async () => {
+  const headers = { "content-encoding": "gzip" };
+  const whole = new Uint8Array(gzipSync("data: ünpacked\n\n"));
+  const { lines, ask, capture } = stage([
+    new Response(whole, { headers }),
+    new Response("not packed at all, whatever it says", { headers }),
+  ]);
+  expect(await new Response(unpackedBody(await ask("1"))).text()).toBe("data: ünpacked\n\n");
+  await expect(new Response(unpackedBody(await ask("2"))).text()).rejects.toBeInstanceOf(UnreadableBody);
+  await capture.settle();
+  expect(lines.map(({ response }) => response)).toEqual([
+    "data: ünpacked\n\n",
+    "\n[cut off: the body cannot be unpacked (content-encoding: gzip)]",
+  ]);
 });
 
 test("the lines keep the order of the requests, whichever answer ends first", async () => {

@@ -4,7 +4,7 @@ import { OWN_IDS } from "../../src/provider/call-ids.ts";
 import { LOST_RESULT, sanitizeConversation as sanitize } from "../../src/provider/conversation.ts";
 import type { Message } from "../../src/types/message.ts";
 
-const sanitizeConversation = (messages: readonly Message[]) => sanitize(messages, OWN_IDS);
+const sanitizeConversation = (messages: readonly Message[]) => sanitize(messages, OWN_IDS, "own");
 const user = (text: string): Message => ({ role: "user", text });
 const ask = (...ids: string[]): Message => ({
   role: "assistant",

@@ -106,6 +106,23 @@ describe("Responses that tell a text once, and not as pieces", () => {
     expect((await said("responses", added, delta, itemDone, done, completed())).text).toBe("all of it and more");
   });
 
+  test("two messages without an id and an index are both told", async () => {
+    const bare = (words: string): string =>
+      frame("response.output_item.done", { item: { type: "message", content: [{ type: "output_text", text: words }] } });
+    expect((await said("responses", bare("one, "), bare("two"), completed({ output: [] }))).text).toBe("one, two");
+  });
+
+  test.each([
+    ["a call", [callDone], [reasoning, call], ["opaque", "call"]],
+    ["a message and a call", [added, textDone, itemDone, callDone], [reasoning, item, call], ["opaque", "text", "call"]],
+    ["a call, with the message late, too", [callDone], [reasoning, item, call], ["opaque", "text", "call"]],
+    ["nothing: between the two", [added, textDone, itemDone, callDone], [item, reasoning, call], ["text", "opaque", "call"]],
+    ["what it does not name", [callDone], [reasoning, { ...call, call_id: "other" }], ["call", "opaque"]],
+  ])("reasoning that only the closing event has goes before %s", async (_, frames, output, kinds) => {
+    const { carry } = await said("responses", ...frames, completed({ output }));
+    expect(carry?.items.slice(1).map((one) => (one as { kind: string }).kind)).toEqual(kinds);
+  });
+
   test("a refusal that is no pieces is a refusal", async () => {
     const no = { ...item, content: [{ type: "refusal", refusal: "no" }] };
     const answer = await said(

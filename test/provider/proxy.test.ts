@@ -33,12 +33,16 @@ test("a proxy that is not there is named, without its password", () => {
     "cannot reach proxy.test:3128, the proxy for mock.test (http_proxy): the connection was refused; start it, correct http_proxy, or add mock.test to NO_PROXY",
   );
   expect(told("http://mock.test/v1", refused, { ALL_PROXY: "proxy.test:1" })?.message).toContain("proxy.test:1");
+  const both = { all_proxy: "socks5://socks.test:1", ALL_PROXY: "HTTP://proxy.test:1" };
+  expect(told("https://mock.test/v1", refused, both)?.message).toContain("(ALL_PROXY)");
 });
 
 test.each([
   ["no proxy", "http://mock.test", {}],
   ["one for another scheme", "https://mock.test", { HTTP_PROXY: "http://proxy.test" }],
   ["an empty one", "http://mock.test", { HTTP_PROXY: " " }],
+  ["one for all that the runtime does without", "http://mock.test", { ALL_PROXY: "socks5://proxy.test:1" }],
+  ["one for all in small letters, of a kind that is no proxy", "https://mock.test", { all_proxy: " socks5h://proxy.test" }],
   ["this machine", "http://127.0.0.1:1", { HTTP_PROXY: "http://proxy.test" }],
   ["an exempt host", "http://a.mock.test", { HTTP_PROXY: "http://proxy.test", NO_PROXY: "x, .mock.test" }],
   ["an exempt port", "http://mock.test:81", { HTTP_PROXY: "http://proxy.test", no_proxy: "mock.test:81" }],

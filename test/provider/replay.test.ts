@@ -240,3 +240,27 @@ test("calls whose arguments no longer fit say which turn; what did not fit then 
   // Written by hand, or by an older thndrs: nobody looked.
   expect(await played([head, said({ where: "." })].join("\n"), before)).toBeUndefined();
 });
+
+test("a tool that there never was does not stop a replay; one that is missing now does", async () => {
+  const inner: Provider = {
+    name: "p",
+    wire: "openai-chat",
+    async *stream() {
+      yield { type: "tool_call", call: { id: "c", name: "nosuch", arguments: "{}" } };
+      yield { type: "stop", reason: "tool_calls" };
+    },
+  };
+  const ls = spec([], []);
+  const nosuch = ls.map((tool) => ({ ...tool, name: "nosuch" }));
+  const asked = (offered: readonly ToolSpec[]) => requestOf([{ role: "user", text: "x" }], { tools: offered });
+  const recordWith = async (offered: readonly ToolSpec[]): Promise<string> => {
+    const written: string[] = [];
+    await collect(createTape((lines) => written.push(lines))(inner), asked(offered));
+    return written.join("");
+  };
+  const played = await collect(createReplay(await recordWith(ls)), asked(ls));
+  expect([played.failure, played.calls.map(({ name }) => name)]).toEqual([undefined, ["nosuch"]]);
+  expect((await collect(createReplay(await recordWith(nosuch)), asked(ls))).failure?.message).toBe(
+    "turn 1 of the recording calls nosuch, which this run does not offer",
+  );
+});

@@ -51,6 +51,26 @@ const shape = (messages: readonly Message[]): string[] =>
         : `assistant ${message.text} [${message.calls.map((call) => call.id).join(",")}]`,
   );
 
+test("who made the ids of a turn is known where its first request was recorded", () => {
+  const about = (turn: string, provider: string) => ({ ...SAMPLES.prompt_metadata, turn_id: turn, provider });
+  const { messages } = rebuild([
+    user(1, "do it"),
+    about("turn-1", "one"),
+    started(1, "functions.a:0"),
+    finished(1, "functions.a:0", "r"),
+    user(2, "again"),
+    started(2, "b"),
+    finished(2, "b", "r"),
+    user(3, "again"),
+    about("turn-3", "two"),
+    started(3, "c"),
+    finished(3, "c", "r"),
+    said(3, "done"),
+  ]);
+  const makers = messages.flatMap((message) => (message.role === "assistant" ? [message.from] : []));
+  expect(makers.slice(0, 3)).toEqual(["one", undefined, "two"]);
+});
+
 test("text, calls and results of each response come back in order, with and without request numbers", () => {
   for (const numbered of [true, false]) {
     const request = (n: number): object => (numbered ? { request: n } : {});
