@@ -170,10 +170,10 @@ export class Deliverer {
       return [{ ...wanted, truncated: false, note: wanted.named, gone: true }];
     }
     const twin = this.#twin(entry, round);
-    if (twin) {
-      return [{ ...wanted, truncated: twin.truncated, note: twinNote(twin.path), twinOf: twin.path }];
-    }
-    const own: Item = { ...wanted, body: prepared.body, truncated: prepared.truncated };
+    // The same words lead elsewhere from another directory: a twin's links are its own.
+    const own: Item = twin
+      ? { ...wanted, truncated: twin.truncated, note: twinNote(twin.path), twinOf: twin.path }
+      : { ...wanted, body: prepared.body, truncated: prepared.truncated };
     return wanted.plain ? [own] : [own, ...(await this.#links(wanted, findLinks(prepared.full), round, depth))];
   }
 

@@ -3,7 +3,7 @@
  * which calls need it (app/permit.ts).
  */
 import type { AskApproval } from "../app/permit.ts";
-import { type Allowance, type Approvals, allowanceFor, beside, covers, describeAllowance } from "./approvals.ts";
+import { type Allowance, type Approvals, allowanceFor, beside, covers, describeAllowance, type Standing } from "./approvals.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import type { Question } from "./picker.ts";
 import { visible } from "./sanitize.ts";
@@ -56,12 +56,14 @@ function questionFor(
   name: string,
   input: Readonly<Record<string, unknown>>,
   allowance: Allowance,
+  standing: Standing,
   signal: AbortSignal,
 ): Question<Answer> {
   // What would not hold for this very call is not offered.
-  const isLasting = covers(allowance, name, input);
+  const isLasting = covers(allowance, name, input, standing.root);
   // In the message, which is said in full on any terminal: beside a choice there is no room for it on a narrow one.
-  const remembered = isLasting ? `\nfor this session or project: ${limited(visible(describeAllowance(allowance)), 500)}` : "";
+  const what = limited(visible(describeAllowance(allowance, standing)), 500);
+  const remembered = isLasting ? `\nfor this session or project: ${what}` : "";
   return {
     message: `Allow ${describeCall(name, input)}${remembered}`,
     choices: [{ value: "once", label: "Yes, once" }, ...(isLasting ? LASTING : []), { value: "no", label: "No" }],
@@ -77,8 +79,9 @@ export function createAsker(options: AskerOptions): AskApproval {
   const ask: AskApproval = async (name, input, _, signal) => {
     if (signal.aborted) return { allowed: false, reason: "Cancelled." };
     if (options.approvals().allows(name, input)) return { allowed: true };
-    const allowance = allowanceFor(name, input);
-    const answer = await options.pick(questionFor(name, input, allowance, signal));
+    const { standing } = options.approvals();
+    const allowance = allowanceFor(name, input, standing.root);
+    const answer = await options.pick(questionFor(name, input, allowance, standing, signal));
     if (answer === undefined) {
       if (!signal.aborted) options.cancel();
       return { allowed: false, reason: "Cancelled." };

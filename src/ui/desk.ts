@@ -126,8 +126,8 @@ export class Desk {
     this.turns = 0;
     this.#introduced = false;
     this.contextLeft = undefined;
-    const { homes } = opened.controls;
-    this.approvals = openApprovals(homes.config && join(homes.config, "approvals.json"), opened.runtime.workspace);
+    const { homes, cwd } = opened.controls;
+    this.approvals = openApprovals(homes.config && join(homes.config, "approvals.json"), opened.runtime.workspace, cwd);
     this.#keepHistory(homes.state && join(homes.state, "history"));
     this.#unsubscribe = opened.runtime.subscribe((event) => this.#event(event));
   }

@@ -2,7 +2,7 @@
  * The live region as rows of text and a cursor, and the control sequences that lead from one frame to the next. Pure.
  * Only relative moves, so that the terminal's own scrollback stays what it is. Refuses: time, streams.
  */
-import { createSegmenter } from "./graphemes.ts";
+import { type Counting, createSegmenter } from "./graphemes.ts";
 
 export type Frame = {
   /** Rows, none wider than the terminal less one column. */
@@ -44,7 +44,7 @@ const isDisputed = (line: string): boolean => DISPUTED.test(line);
 /** The terminal cuts these rows off instead, and wraps again behind them. */
 const unwrapped = (text: string): string => NO_WRAP + text + WRAP;
 
-function drawChanges(before: Frame, next: Frame): string {
+function drawChanges(before: Frame, next: Frame, { cells }: Counting): string {
   const parts: string[] = [];
   let disputed = false;
   let row = before.row;
@@ -61,7 +61,7 @@ function drawChanges(before: Frame, next: Frame): string {
     disputed ||= isOdd;
     // A row that becomes shorter is erased as a whole: tmux remembers how long it was and wraps it as that when it is resized.
     // So is one that may be cut off: behind its last cell the cursor stands on it.
-    const isErased = isOdd || Bun.stringWidth(line) < Bun.stringWidth(old);
+    const isErased = isOdd || cells(line) < cells(old);
     parts.push(...(isErased ? ["\x1b[2K", line] : [line, "\x1b[K"]));
   }
   for (let index = shared; index < next.lines.length; index++) {
@@ -81,10 +81,10 @@ function drawChanges(before: Frame, next: Frame): string {
 }
 
 /** What to write to get from `before` (drawn, cursor in place) to `next`; "" when nothing changed. */
-export function drawFrame(before: Frame | undefined, next: Frame): string {
+export function drawFrame(before: Frame | undefined, next: Frame, counting: Counting): string {
   if (!before) return drawWhole(next);
   if (before === next || same(before, next)) return "";
-  return drawChanges(before, next);
+  return drawChanges(before, next, counting);
 }
 
 function same(a: Frame, b: Frame): boolean {
@@ -100,10 +100,10 @@ function same(a: Frame, b: Frame): boolean {
  * The frame as the terminal shows it after a change of width. A terminal that wraps anew (`reflows`) has moved the cursor down
  * by the rows that longer lines now take; others cut lines off.
  */
-export function resizedFrame(frame: Frame, columns: number, reflows: boolean): Frame {
+export function resizedFrame(frame: Frame, columns: number, reflows: boolean, counting: Counting): Frame {
   if (!reflows) return { ...frame, column: Math.min(frame.column, columns - 1) };
-  const above = frame.lines.slice(0, frame.row).reduce((sum, line) => sum + rewrapped(line, columns).length, 0);
-  const rows = rewrapped(frame.lines[frame.row] ?? "", columns);
+  const above = frame.lines.slice(0, frame.row).reduce((sum, line) => sum + rewrapped(line, columns, counting).length, 0);
+  const rows = rewrapped(frame.lines[frame.row] ?? "", columns, counting);
   const last = rows.length - 1;
   let row = 0;
   let column = frame.column;
@@ -119,9 +119,9 @@ const PLAIN = /^[\x20-\x7e]*$/;
 const segmenter = createSegmenter();
 
 /** Cells of each row that a line takes at this width: a wide character at the edge goes to the next row as a whole. */
-function rewrapped(line: string, columns: number): number[] {
+function rewrapped(line: string, columns: number, counting: Counting): number[] {
   const text = Bun.stripANSI(line);
-  const cells = Bun.stringWidth(text);
+  const cells = counting.cells(text);
   if (cells <= columns) return [cells];
   if (PLAIN.test(text)) {
     const full = Array.from({ length: Math.ceil(cells / columns) - 1 }, () => columns);
@@ -129,10 +129,11 @@ function rewrapped(line: string, columns: number): number[] {
   }
   const rows = [0];
   for (const { segment } of segmenter.segment(text)) {
-    const own = Bun.stringWidth(segment);
-    const used = rows.at(-1) ?? 0;
-    if (used > 0 && used + own > columns) rows.push(own);
-    else rows[rows.length - 1] = used + own;
+    for (const own of counting.pieces(segment)) {
+      const used = rows.at(-1) ?? 0;
+      if (used > 0 && used + own > columns) rows.push(own);
+      else rows[rows.length - 1] = used + own;
+    }
   }
   return rows;
 }

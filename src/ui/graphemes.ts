@@ -68,3 +68,36 @@ export function shownCluster(cluster: string): string {
     code < 0x20 || (code >= 0x7f && code < 0xa0) || BIDI.test(cluster) || (TAGS.test(cluster) && !cluster.startsWith("🏴"));
   return hidden || Bun.stringWidth(cluster) === 0 ? visible(cluster) : cluster;
 }
+
+/** How a terminal counts cells. One counting for one terminal: what is laid out by another one than it is erased by leaves rows behind. */
+export type Counting = {
+  /** Of a text, or of a cluster; colours take none. */
+  readonly cells: (text: string) => number;
+  /** Of the pieces of a cluster that a terminal may put into different rows. */
+  readonly pieces: (cluster: string) => readonly number[];
+};
+
+const MARK = /\p{M}/u;
+const SPACING_MARKS = /\p{Mc}/gu;
+
+export const BY_CLUSTERS: Counting = { cells: Bun.stringWidth, pieces: (cluster) => [Bun.stringWidth(cluster)] };
+
+/** As `wcwidth` counts: marks that stand beside their letter have a cell of their own. */
+export const BY_MARKS: Counting = {
+  cells(text) {
+    const marks = text.match(SPACING_MARKS);
+    if (!marks) return Bun.stringWidth(text);
+    // Some of them are counted there, too.
+    return marks.reduce(
+      (sum, mark) => sum + Math.max(1, Bun.stringWidth(mark)),
+      Bun.stringWidth(text.replace(SPACING_MARKS, "")),
+    );
+  },
+  pieces(cluster) {
+    const whole = BY_MARKS.cells(cluster);
+    if (whole < 2 || !MARK.test(cluster)) return [whole];
+    const parts = Array.from(cluster, BY_MARKS.cells);
+    // What is less than its parts (an emoji) is one.
+    return parts.reduce((sum, part) => sum + part, 0) === whole ? parts : [whole];
+  },
+};

@@ -2,12 +2,14 @@
  * Typed text laid out in rows of a given width, and where the cursor is in them. The last layout is kept, so a text of
  * 200 KB is laid out once per change. Refuses: colours, more rows than asked for.
  */
-import { type Segmenter, shownCluster } from "./graphemes.ts";
+import { BY_CLUSTERS, BY_MARKS, type Counting, type Segmenter, shownCluster } from "./graphemes.ts";
 
 export type Row = { readonly start: number; readonly end: number; readonly shown: string };
 export type Place = { readonly row: number; readonly column: number };
 
 export interface InputLayout {
+  /** How the terminal counts that it is for. */
+  readonly counting: Counting;
   /** Rows of `text` at `width` columns; at least one. */
   rows(text: string, width: number): readonly Row[];
   /** Row and column (in cells) of the UTF-16 index `cursor`. */
@@ -16,7 +18,7 @@ export interface InputLayout {
   vertical(text: string, width: number, cursor: number, delta: -1 | 1, column?: number): number | undefined;
 }
 
-type CellsOf = (cluster: string) => number;
+type CellsOf = Counting["cells"];
 
 const PLAIN = /^[\x20-\x7e]*$/;
 
@@ -63,18 +65,13 @@ function cellsBetween(segmenter: Segmenter, cellsOf: CellsOf, text: string, from
   return cells;
 }
 
-const SPACING_MARKS = /\p{Mc}/gu;
-
-function cellsWithMarks(cluster: string): number {
-  return Bun.stringWidth(cluster) + (cluster.match(SPACING_MARKS)?.length ?? 0);
-}
-
 /**
  * A layout with room for one text.
  * @param spacesMarks marks that stand beside their letter have a cell of their own
  */
 export function createInputLayout(segmenter: Segmenter, spacesMarks = false): InputLayout {
-  const cellsOf: CellsOf = spacesMarks ? cellsWithMarks : Bun.stringWidth;
+  const counting = spacesMarks ? BY_MARKS : BY_CLUSTERS;
+  const cellsOf = counting.cells;
   let last: { readonly text: string; readonly width: number; readonly rows: readonly Row[] } | undefined;
   /** Lines of the last text: a key changes one of them. */
   let known = new Map<string, readonly Row[]>();
@@ -109,6 +106,7 @@ export function createInputLayout(segmenter: Segmenter, spacesMarks = false): In
     return { row, column: cellsBetween(segmenter, cellsOf, text, rows[row]?.start ?? 0, cursor) };
   };
   return {
+    counting,
     rows: rowsOf,
     place,
     vertical(text, width, cursor, delta, column) {

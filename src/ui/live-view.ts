@@ -3,6 +3,7 @@
  * The status stands below the input, so that hardly anything is above the cursor when the terminal changes its width.
  */
 import type { Frame } from "./frame.ts";
+import type { Counting } from "./graphemes.ts";
 import type { InputLayout } from "./input-layout.ts";
 import { fit } from "./style.ts";
 import { expandTabs } from "./tabs.ts";
@@ -34,17 +35,22 @@ function inputRows(view: LiveView, width: number, limit: number, layout: InputLa
 }
 
 /** A row that is as wide as it is counted: a tab never is. */
-function row(line: string, width: number): string {
-  return fit(expandTabs(line), width);
+function row(line: string, width: number, { cells }: Counting): string {
+  return fit(expandTabs(line), width, cells);
+}
+
+/** A frame whose rows are cut off where the terminal would do it, by its own count. */
+export function fitted(frame: Frame, width: number, { cells }: Counting): Frame {
+  return { ...frame, lines: frame.lines.map((line) => fit(line, width, cells)) };
 }
 
 /** Composes the frame for a terminal of this size. */
 export function composeFrame(view: LiveView, columns: number, rows: number, layout: InputLayout): Frame {
   const width = Math.max(2, columns - 1);
   const limit = Math.max(1, Math.min(MAX_ROWS, rows - 1));
-  const below = view.below.slice(0, Math.max(0, limit - 1)).map((line) => row(line, width));
+  const below = view.below.slice(0, Math.max(0, limit - 1)).map((line) => row(line, width, layout.counting));
   const input = inputRows(view, width, Math.max(1, Math.min(MAX_INPUT_ROWS, limit - below.length)), layout);
   const room = Math.max(0, limit - below.length - input.lines.length);
-  const above = (room === 0 ? [] : view.above.slice(-room)).map((line) => row(line, width));
+  const above = (room === 0 ? [] : view.above.slice(-room)).map((line) => row(line, width, layout.counting));
   return { lines: [...above, ...input.lines, ...below], row: above.length + input.row, column: input.column };
 }

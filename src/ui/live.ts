@@ -5,7 +5,7 @@
 import { type Clock, monotonicClock } from "../base/clock.ts";
 import { drawFrame, eraseFrame, type Frame, resizedFrame } from "./frame.ts";
 import type { InputLayout } from "./input-layout.ts";
-import { composeFrame, type LiveView } from "./live-view.ts";
+import { composeFrame, fitted, type LiveView } from "./live-view.ts";
 import type { OutputStream } from "./output.ts";
 
 export interface LiveTerminal {
@@ -181,12 +181,13 @@ class Live implements LiveTerminal {
     const { columns, rows } = stream;
     this.#drawing = true;
     const current = view();
-    const next = this.#guest?.(columns, rows) ?? composeFrame(current, columns, rows, layout);
+    const guest = this.#guest?.(columns, rows);
+    const next = guest ? fitted(guest, columns - 1, layout.counting) : composeFrame(current, columns, rows, layout);
     this.#drawing = false;
     let text = this.#settled.length > 0 ? this.#takeSettled() : this.#resize();
     if (this.#guest && !this.#isCursorHidden) text += HIDE_CURSOR;
     this.#isCursorHidden = this.#guest !== undefined;
-    text += drawFrame(this.#frame, next);
+    text += drawFrame(this.#frame, next, layout.counting);
     this.#frame = next;
     this.#last = this.#clock.now();
     if (text === "") return;
@@ -212,7 +213,8 @@ class Live implements LiveTerminal {
     if (isSame) return "";
     this.#frame = undefined;
     if (!frame) return "";
-    return eraseFrame(changed ? resizedFrame(frame, columns, this.#options.reflows) : frame);
+    const { reflows, layout } = this.#options;
+    return eraseFrame(changed ? resizedFrame(frame, columns, reflows, layout.counting) : frame);
   }
 
   #write(text: string): void {

@@ -41,6 +41,28 @@ export function withoutBareLinks(source: string): string | undefined {
     .replace(BARE_WHOLE, escaped);
 }
 
+/** What stands before the `@` of a mail address, but for the marks of code, emphasis and tables. */
+const LOCAL_PART = /(?<![\p{L}\p{M}\p{N}_.!#$%&'/=?^{}+-])[\p{L}\p{M}\p{N}_.!#$%&'/=?^{}+-]+@(?=[\p{L}\p{N}])/gu;
+/** One cell each, and part of a mail address as `_` is; the last two are for texts that have all the others. */
+const STAND_INS = [..."QXZJKVWYUGPHFDBMLNRSTOICEA\ue000\ue001"];
+
+/**
+ * The source with other characters for the underscores of its mail addresses, and the way back. The renderer shows a text up to an
+ * underscore, which may be emphasis, before it finds that an address began in front of it; then it shows the address as a whole. One
+ * before its first letter is left: that is taken for emphasis where another one closes it.
+ */
+export function withStandIns(source: string): { readonly text: string; readonly restored: (rendered: string) => string } {
+  const as = source.includes("_")
+    ? STAND_INS.slice(source.includes("&#") ? -2 : 0).find((char) => !source.includes(char))
+    : undefined;
+  if (as === undefined) return { text: source, restored: (rendered) => rendered };
+  const text = source.replace(LOCAL_PART, (local) => {
+    const from = Math.max(0, local.search(/[\p{L}\p{N}]/u));
+    return from === 0 ? local.replaceAll("_", as) : local.slice(0, from) + local.slice(from).replaceAll("_", as);
+  });
+  return { text, restored: (rendered) => rendered.replaceAll(as, "_") };
+}
+
 /** True where a rendering with hyperlinks is worth a look. */
 export function hasBareAddress(text: string): boolean {
   return MARKS.some((mark) => text.includes(mark)) && BARE.test(text);

@@ -19,7 +19,7 @@ import { createPlainTerminal } from "./plain-terminal.ts";
 import { GIVING_UP } from "./prompt.ts";
 import { PromptCanvas } from "./prompt-canvas.ts";
 import { createStyle } from "./style.ts";
-import { calmMs, isPlainTerminal, reflowsLines } from "./terminal-kind.ts";
+import { calmMs, isPlainTerminal, reflowsLines, spacesMarks } from "./terminal-kind.ts";
 import { Typing } from "./typing.ts";
 
 export type HostOptions = {
@@ -50,7 +50,7 @@ export class QuestionHost {
     this.#options = options;
     this.#plain = isPlainTerminal(env);
     const view = (): LiveView => this.#view();
-    const layout = createInputLayout(createSegmenter());
+    const layout = createInputLayout(createSegmenter(), spacesMarks(env));
     this.#live = this.#plain
       ? createPlainTerminal(stream, view)
       : createLiveTerminal({ stream, view, layout, reflows: reflowsLines(env), calmMs: calmMs(env) });

@@ -2,7 +2,7 @@
  * Blocks of sanitised Markdown → text for the terminal, by `Bun.markdown.ansi`. Refuses: text that was not sanitised;
  * whatever the renderer decodes on its way (`&#27;`) is sanitised again, and only colours are let through.
  */
-import { hasBareAddress, withAddresses, withoutBareLinks, withoutTargets } from "./markdown-addresses.ts";
+import { hasBareAddress, withAddresses, withoutBareLinks, withoutTargets, withStandIns } from "./markdown-addresses.ts";
 import type { Block } from "./markdown-blocks.ts";
 import { withWrappedHeadings } from "./markdown-headings.ts";
 import { sourceOf, withoutEscapes } from "./markdown-source.ts";
@@ -59,8 +59,12 @@ function withAddressesOnce(markdown: string, theme: { readonly columns: number; 
 
 function ansi(markdown: string, style: RenderStyle, hasBare = false): string {
   const theme = { columns: widthOf(style), colors: style.color };
-  const rendered =
-    (hasBare ? withAddressesOnce(markdown, theme) : undefined) ?? Bun.markdown.ansi(markdown, { ...theme, hyperlinks: false });
+  const plainly = (text: string): string => Bun.markdown.ansi(text, { ...theme, hyperlinks: false });
+  const addressed = (): string => {
+    const { text, restored } = withStandIns(markdown);
+    return restored(withAddressesOnce(text, theme) ?? plainly(text));
+  };
+  const rendered = hasBare ? addressed() : plainly(markdown);
   return FOREIGN.test(rendered) ? rendered.replaceAll("\t", " ").split("\n").map(onlyColours).join("\n") : rendered;
 }
 

@@ -159,7 +159,7 @@ export class Repl {
       style: this.#style,
       remember: (typed) => this.#desk.history.add(typed),
       clear: () => this.#input.clear(),
-      giveBack: (text) => this.#input.giveBack(typedFor(text)),
+      giveBack: (typed) => this.#input.giveBack(typed),
       onFailure: (error) => this.#failed(error),
       leaving: () => this.#quitting,
     });
@@ -232,7 +232,7 @@ export class Repl {
     await this.hold(this.busy("opening", () => this.#desk.replace(change)));
   }
 
-  /** What is sent until `work` is over is for the conversation that is there then. */
+  /** What is sent until `work` is over is for the conversation that is there then; it comes back where the work fails, or is false. */
   hold<T>(work: Promise<T>): Promise<T> {
     return this.#sending.hold(work);
   }

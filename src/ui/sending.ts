@@ -5,7 +5,7 @@
 import type { Lending } from "./lending.ts";
 import type { Repl } from "./repl.ts";
 import { visible } from "./sanitize.ts";
-import { type ParsedInput, parseInput } from "./slash.ts";
+import { type ParsedInput, parseInput, typedFor } from "./slash.ts";
 import { fit, type Style } from "./style.ts";
 import type { Turns } from "./turns.ts";
 
@@ -17,16 +17,19 @@ export type SendingOptions = {
   readonly remember: (typed: string) => void;
   /** The line was taken. */
   readonly clear: () => void;
-  readonly giveBack: (text: string) => void;
+  /** Back into the input line, as it was typed. */
+  readonly giveBack: (typed: string) => void;
   readonly onFailure: (error: unknown) => void;
   readonly leaving: () => boolean;
 };
 
 export class Sending {
   readonly #options: SendingOptions;
-  /** Works that may replace the conversation: what is sent meanwhile is for whichever is there afterwards. */
+  /** Works that may replace the conversation: what is sent meanwhile is for the one that they were to bring. */
   #holds = 0;
   readonly #waiting: string[] = [];
+  /** Sent behind a work that came to nothing. */
+  readonly #returning: string[] = [];
 
   constructor(options: SendingOptions) {
     this.#options = options;
@@ -49,15 +52,27 @@ export class Sending {
     else this.#act(typed);
   }
 
-  /** What is sent until `work` is over waits for that. */
+  /** What is sent until `work` is over waits for that; where it fails, or resolves to false, the line comes back and nothing is sent. */
   async hold<T>(work: Promise<T>): Promise<T> {
     this.#holds += 1;
+    let isDone = false;
     try {
-      return await work;
+      const result = await work;
+      isDone = result !== false;
+      return result;
     } finally {
       this.#holds -= 1;
-      this.#goOn();
+      if (isDone) this.#goOn();
+      else this.#returning.push(...this.#waiting.splice(0));
     }
+  }
+
+  /** Several lines are one text, as what was queued for a run that ended badly is. */
+  #giveBack(): void {
+    const lines = this.#returning.splice(0);
+    const [only] = lines;
+    if (only === undefined || this.#options.leaving()) return;
+    this.#options.giveBack(lines.length === 1 ? only : typedFor(lines.map(textOf).join("\n")));
   }
 
   /** One after the other: any of them may be something to wait for. */
@@ -74,7 +89,7 @@ export class Sending {
     const { repl, turns, giveBack } = this.#options;
     if (!repl.running) turns.start(text);
     else if (!turns.enqueue(text)) {
-      giveBack(text);
+      giveBack(typedFor(text));
       repl.error(`the session log cannot be written, so this was not queued: ${repl.runtime.logFailure ?? "unknown"}`);
     }
   }
@@ -98,8 +113,16 @@ export class Sending {
       return;
     }
     const run = async (): Promise<void> => parsed.command.run(repl, parsed.words, parsed.rest);
-    void run().catch(onFailure);
+    // First is said why.
+    void run()
+      .catch(onFailure)
+      .finally(() => this.#giveBack());
   }
+}
+
+function textOf(typed: string): string {
+  const parsed = parseInput(typed);
+  return parsed.kind === "text" ? parsed.text : typed;
 }
 
 /** Commands that are allowed at any time are no answer to a question that is open. */

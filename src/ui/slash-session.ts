@@ -1,6 +1,7 @@
 /** Commands that change the session: /new, /resume, /name, /model, /reasoning, /export, /cd. Only between turns. */
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { extname, resolve } from "node:path";
+import { UserError } from "../base/user-error.ts";
 import { type ExportFormat, exportSession as project } from "../session/export.ts";
 import { ownerOf } from "../session/ids.ts";
 import { findSession, listSessions, type SessionSummary, summarize } from "../session/list.ts";
@@ -15,7 +16,11 @@ export const EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh"] as 
 const MAX_LISTED = 200;
 
 /** `/new`. */
-export async function newSession(repl: Repl): Promise<void> {
+export function newSession(repl: Repl): Promise<void> {
+  return repl.hold(openNew(repl));
+}
+
+async function openNew(repl: Repl): Promise<void> {
   await repl.open({});
   repl.say([`new session ${visible(repl.runtime.sessionId)}`]);
 }
@@ -31,17 +36,15 @@ function label(session: SessionSummary): string {
 }
 
 /** `/resume [ID]`: a list where no id (or the beginning of one) is given. Throws UserError for an unknown one. */
-export function resume(repl: Repl, words: readonly string[]): Promise<void> {
+export async function resume(repl: Repl, words: readonly string[]): Promise<void> {
   // From the first moment: what is sent before the list is there is for the session that is chosen.
-  return repl.hold(resumeChosen(repl, words));
+  await repl.hold(resumeChosen(repl, words));
 }
 
-async function resumeChosen(repl: Repl, words: readonly string[]): Promise<void> {
+/** False when there is none to go on with. Who gives up the list stays in this one, and what was sent with it. */
+async function resumeChosen(repl: Repl, words: readonly string[]): Promise<boolean> {
   const dir = repl.controls.sessionDir;
-  if (dir === undefined) {
-    repl.error("sessions are not kept here (--ephemeral)");
-    return;
-  }
+  if (dir === undefined) throw new UserError("sessions are not kept here (--ephemeral)");
   const owner = ownerOf(dir, repl.runtime.workspace);
   let wanted = words[0];
   if (wanted === undefined) {
@@ -50,7 +53,7 @@ async function resumeChosen(repl: Repl, words: readonly string[]): Promise<void>
     );
     if (others.length === 0) {
       repl.say(["there is no earlier session here"]);
-      return;
+      return false;
     }
     wanted = await repl.pick({
       message: "Go on with which session?",
@@ -60,14 +63,15 @@ async function resumeChosen(repl: Repl, words: readonly string[]): Promise<void>
         hint: `${found.updated.slice(0, 16).replace("T", " ")} ${found.model}`,
       })),
     });
-    if (wanted === undefined) return;
+    if (wanted === undefined) return true;
   }
   const id = findSession(dir, wanted, owner);
   if (id === repl.runtime.sessionId) {
     repl.say(["that is this session"]);
-    return;
+    return true;
   }
   await repl.open({ resume: id });
+  return true;
 }
 
 /** `/name TITLE`. */
@@ -81,23 +85,20 @@ export function nameSession(repl: Repl, _: readonly string[], rest: string): voi
 
 /** `/model [PROVIDER/ID]`: without a name, what the endpoints serve is asked for and listed. Throws UserError when it cannot be used. */
 export async function chooseModel(repl: Repl, words: readonly string[]): Promise<void> {
-  const [name] = words;
-  if (words.length > 1) {
-    repl.error("usage: /model PROVIDER/ID");
-    return;
-  }
-  const use = async (model: string, signal: AbortSignal): Promise<void> => {
-    await repl.controls.useModel(model, signal);
-    if (!signal.aborted) repl.say([`model ${visible(repl.runtime.model)}`]);
-  };
   // What is sent meanwhile is for the model that was asked for.
-  if (name !== undefined) await repl.hold(repl.busy("opening the model", (signal) => use(name, signal)));
-  else {
-    await repl.busy("asking for models", async (signal) => {
-      const chosen = await pickModel(repl, signal);
-      if (chosen !== undefined) await use(chosen, signal);
-    });
-  }
+  await repl.hold(useChosen(repl, words));
+}
+
+/** False when it was cancelled. Who gives up the list stays with this model, and what was sent with it. */
+async function useChosen(repl: Repl, [name, ...more]: readonly string[]): Promise<boolean> {
+  if (more.length > 0) throw new UserError("usage: /model PROVIDER/ID");
+  const label = name === undefined ? "asking for models" : "opening the model";
+  return repl.busy(label, async (signal) => {
+    const chosen = name ?? (await pickModel(repl, signal));
+    if (chosen !== undefined) await repl.controls.useModel(chosen, signal);
+    if (chosen !== undefined && !signal.aborted) repl.say([`model ${visible(repl.runtime.model)}`]);
+    return !signal.aborted;
+  });
 }
 
 async function pickModel(repl: Repl, signal: AbortSignal): Promise<string | undefined> {
@@ -187,13 +188,14 @@ function directoryAt(path: string): string | undefined {
   }
 }
 
-/** `/cd [DIR]`: a new session there; without a directory, in the home. */
-export async function changeDirectory(repl: Repl, _: readonly string[], rest: string): Promise<void> {
+/** `/cd [DIR]`: a new session there; without a directory, in the home. Throws UserError when it cannot be opened. */
+export function changeDirectory(repl: Repl, _: readonly string[], rest: string): Promise<void> {
+  return repl.hold(openIn(repl, rest));
+}
+
+async function openIn(repl: Repl, rest: string): Promise<void> {
   const cwd = directoryAt(resolve(repl.controls.cwd, atHome(repl, rest === "" ? "~" : rest)));
-  if (cwd === undefined) {
-    repl.error(`there is no directory ${visible(rest)}`);
-    return;
-  }
+  if (cwd === undefined) throw new UserError(`there is no directory ${visible(rest)}`);
   await repl.open({ cwd });
   repl.say([`new session in ${visible(cwd)}`]);
 }

@@ -9,14 +9,14 @@ export function createStyle(color: boolean): Style {
 }
 
 /** Cut to `columns` cells, an ellipsis where something is missing; colours are kept and closed. */
-export function fit(text: string, columns: number): string {
+export function fit(text: string, columns: number, cells: (text: string) => number = Bun.stringWidth): string {
   if (columns <= 0) return "";
   if (text.length <= columns && /^[\x20-\x7e]*$/.test(text)) return text;
-  if (Bun.stringWidth(text) <= columns) return text;
+  if (cells(text) <= columns) return text;
   for (let room = columns - 1; room > 0; room--) {
     const part = Bun.sliceAnsi(text, 0, room);
     // A wide character at the edge may be taken whole.
-    if (Bun.stringWidth(part) < columns) return `${part}…`;
+    if (cells(part) < columns) return `${part}…`;
   }
   return "…";
 }

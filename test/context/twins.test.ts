@@ -69,6 +69,34 @@ test("C7 a text of a linked or pinned file stands for no instruction file", asyn
   expect((await touch(b, "b/x")).text).toContain(SAME);
 });
 
+test("C7 equal texts lead to different files: what a twin links is sent, whether it was touched with the other or later", async () => {
+  const files = {
+    "repo/AGENTS.md": "ROOT",
+    "repo/a/AGENTS.md": "SAME\n@l.md",
+    "repo/b/AGENTS.md": "SAME\n@l.md",
+    "repo/a/l.md": "LINK-A",
+    "repo/b/l.md": "LINK-B",
+  };
+  await using together = await bench(files);
+  await together.engine.start();
+  const paths = ["a/x", "b/x"].map((path) => ({ path: together.at(path), kind: "read" as const }));
+  const { text } = await together.engine.touched(paths);
+  expect([times(text, "SAME"), times(text, "LINK-A"), times(text, "LINK-B")]).toEqual([1, 1, 1]);
+  await using b = await bench(files);
+  await b.engine.start();
+  expect((await touch(b, "a/x")).text).toContain("LINK-A");
+  const later = (await touch(b, "b/x")).text;
+  expect(later).toContain(`The same text as ${b.at("a/AGENTS.md")}, which stands above.`);
+  expect([times(later, "SAME\n"), times(later, "LINK-A"), times(later, "LINK-B")]).toEqual([0, 0, 1]);
+  expect(states(b)).toMatchObject({ "repo/a/l.md": "visible", "repo/b/l.md": "visible" });
+  expect((await b.engine.turn("")).text).toBe("");
+  // They go with it, and with nobody else.
+  await b.dir.write({ "repo/a/AGENTS.md": "OTHER" });
+  const changed = (await b.engine.turn("")).text;
+  expect([times(changed, "SAME\n"), times(changed, "LINK-B")]).toEqual([1, 0]);
+  expect(states(b)).toMatchObject({ "repo/a/l.md": "removed", "repo/b/l.md": "visible" });
+});
+
 const MANY = Array.from({ length: 5 }, (_, at) => `n${at}`);
 const TREES = Object.fromEntries(MANY.map((name) => [`repo/${name}/AGENTS.md`, SAME]));
 

@@ -1,7 +1,8 @@
 /**
  * A small model of a terminal's screen: what a person would see after these bytes. Cells, cursor, wrapping, scrolling with
  * scrollback, erasing, the alternate screen, wide characters by `Bun.stringWidth`. Colours are read and forgotten. On a resize
- * lines are cropped or padded, as xterm does, or wrapped anew as tmux does (`reflows`).
+ * lines are cropped or padded, as xterm does, or wrapped anew as tmux does (`reflows`). Marks that stand beside their letter are part
+ * of its cell, or have their own as in tmux (`spacesMarks`).
  */
 import { type Cell, emptyLine, type Line, reflow, textOf, unusedCell } from "./reflow.ts";
 
@@ -32,6 +33,7 @@ export class Screen {
   onAnswer: (text: string) => void = () => {};
 
   readonly #reflows: boolean;
+  readonly #spacesMarks: boolean;
   readonly #history: Line[] = [];
   #lines: Line[];
   #other: { lines: Line[]; row: number; column: number } | undefined;
@@ -41,8 +43,9 @@ export class Screen {
   #wrapPending = false;
   #rest = "";
 
-  constructor(columns = 80, rows = 24, options: { readonly reflows?: boolean } = {}) {
+  constructor(columns = 80, rows = 24, options: { readonly reflows?: boolean; readonly spacesMarks?: boolean } = {}) {
     this.#reflows = options.reflows ?? false;
+    this.#spacesMarks = options.spacesMarks ?? false;
     this.columns = columns;
     this.rows = rows;
     this.#bottom = rows - 1;
@@ -142,7 +145,10 @@ export class Screen {
   #step(input: string): number {
     const plain = TEXT.exec(input);
     if (plain) {
-      for (const { segment } of segments.segment(plain[0])) this.#print(segment);
+      for (const { segment } of segments.segment(plain[0])) {
+        const isSpaced = this.#spacesMarks && /\p{M}/u.test(segment) && !/[\u200d\ufe0e\ufe0f]/.test(segment);
+        for (const part of isSpaced ? segment : [segment]) this.#print(part);
+      }
       return plain[0].length;
     }
     if (input[0] !== "\x1b") {
@@ -204,7 +210,8 @@ export class Screen {
   }
 
   #print(grapheme: string): void {
-    const width = Math.min(2, Bun.stringWidth(grapheme)) as 0 | 1 | 2;
+    const least = this.#spacesMarks && /^\p{Mc}/u.test(grapheme) ? 1 : 0;
+    const width = Math.min(2, Math.max(least, Bun.stringWidth(grapheme))) as 0 | 1 | 2;
     if (width === 0) {
       this.#join(grapheme);
       return;

@@ -62,6 +62,26 @@ test("an outside agent's question shows its title before its input, an own tool'
   ]);
 });
 
+test("a question says of a command in the workspace root where that is for a person who stands below it", async () => {
+  const messages: string[] = [];
+  const approvals = openApprovals(undefined, "/ws", "/ws/sub");
+  const ask = createAsker({
+    approvals: () => approvals,
+    pick: async ({ message }) => {
+      messages.push(message);
+      return "session";
+    },
+    cancel: () => undefined,
+    onFailure: () => undefined,
+  });
+  for (const cwd of [undefined, "/ws", "./", "/ws/sub", "sub/"])
+    await ask("run_shell", { argv: ["ls"], ...(cwd !== undefined && { cwd }) }, {} as ToolEntry, new AbortController().signal);
+  expect(messages).toEqual([
+    "Allow run_shell: ls\nfor this session or project: ls …, only in the workspace root",
+    "Allow run_shell: ls  (in /ws/sub)\nfor this session or project: ls …, only in sub",
+  ]);
+});
+
 test("a question that is given up cancels the run and is no 'no'", async () => {
   let cancelled = 0;
   const answers = [undefined, "no", undefined] as const;

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { allowanceFor, covers, describeAllowance, openApprovals } from "../../src/ui/approvals.ts";
+import * as approvals from "../../src/ui/approvals.ts";
 import { completionTarget, matching, sharedPrefix, workspacePaths } from "../../src/ui/completion.ts";
 import type { Repl } from "../../src/ui/repl.ts";
 import { candidatesFor } from "../../src/ui/repl-completion.ts";
@@ -120,6 +120,13 @@ test("completion: files below the directory, ignored and hidden ones left out, d
 });
 
 const shell = (...argv: string[]) => ({ argv });
+const { openApprovals } = approvals;
+type Allowance = approvals.Allowance;
+type Input = Readonly<Record<string, unknown>>;
+/** In the workspace `/here`, where the person stands, too. */
+const allowanceFor = (tool: string, input: Input) => approvals.allowanceFor(tool, input, "/here");
+const covers = (allowance: Allowance, tool: string, input: Input) => approvals.covers(allowance, tool, input, "/here");
+const describeAllowance = (allowance: Allowance, cwd = "/here") => approvals.describeAllowance(allowance, { root: "/here", cwd });
 
 test("approvals: what 'always' covers is what it says", () => {
   const git = allowanceFor("run_shell", shell("git", "status", "-s"));
@@ -183,6 +190,52 @@ test("approvals: an allowance is for the directory it was given in", () => {
     expect(covers(atRoot, "run_shell", { argv, cwd: "app" })).toBe(false);
   }
   expect(describeAllowance(allowanceFor("run_shell", { argv: ["ls"], cwd: "a b" }))).toBe('ls …, only in "a b"');
+});
+
+test("approvals: one directory is asked about once, whatever it is called", () => {
+  const argv = ["ls"];
+  const names = {
+    ".": [undefined, ".", "./", "/here", "/here/", "/here/./sub/..", "sub/.."],
+    sub: ["sub", "sub/", "./sub", ".//sub", "/here/sub", "/here/sub/", "../here/sub"],
+    "/here-too": ["/here-too", "../here-too"],
+    "/": ["/", "..", "../.."],
+  };
+  const all = Object.entries(names).flatMap(([place, cwds]) => cwds.map((cwd) => ({ place, cwd })));
+  for (const one of all)
+    for (const other of all) {
+      const allowance = allowanceFor("run_shell", { argv, cwd: one.cwd });
+      expect(allowance.directory).toBe(one.place);
+      expect([one, other, covers(allowance, "run_shell", { argv, cwd: other.cwd })]).toEqual([
+        one,
+        other,
+        one.place === other.place,
+      ]);
+    }
+  // What an outside tool takes for its directory is not ours to say.
+  const outside = allowanceFor("mcp__x__run", { argv });
+  expect(covers(outside, "mcp__x__run", { argv, cwd: "/here" })).toBe(false);
+});
+
+test("approvals: 'here' is where the person stands; elsewhere the root is named", () => {
+  const atRoot = allowanceFor("run_shell", { argv: ["ls"], cwd: "/here" });
+  expect(describeAllowance(atRoot)).toBe("ls …, only here");
+  expect(describeAllowance(atRoot, "/here/sub")).toBe("ls …, only in the workspace root");
+  expect(describeAllowance(allowanceFor("run_shell", { argv: ["ls"], cwd: "/here/sub" }), "/here/sub")).toBe("ls …, only in sub");
+});
+
+test("approvals: a directory stored as the model wrote it counts under its other names, and for no other directory", async () => {
+  const entry = (directory: string) => ({ project: "/here", tool: "run_shell", prefix: ["ls"], directory });
+  for (const [stored, same, others] of [
+    ["/here", [undefined, ".", "/here/"], ["sub", "/"]],
+    ["/here/sub/", ["sub", "./sub"], [undefined, "sub/deeper"]],
+    ["sub", ["/here/sub"], ["/sub", "."]],
+  ] as const) {
+    await using place = await tempDir({ "approvals.json": JSON.stringify({ version: 1, allowed: [entry(stored)] }) });
+    const here = openApprovals(place.at("approvals.json"), "/here");
+    for (const cwd of same) expect([stored, cwd, here.allows("run_shell", { argv: ["ls"], cwd })]).toEqual([stored, cwd, true]);
+    for (const cwd of others)
+      expect([stored, cwd, here.allows("run_shell", { argv: ["ls"], cwd })]).toEqual([stored, cwd, false]);
+  }
 });
 
 test("approvals: arguments that are no part of what was shown are asked about", () => {

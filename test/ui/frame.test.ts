@@ -1,7 +1,14 @@
 /** Frames on a model of a terminal: what is drawn is what was meant, from any frame to any other. */
 import { expect, test } from "bun:test";
-import { drawFrame, eraseFrame, type Frame, resizedFrame } from "../../src/ui/frame.ts";
+import * as frames from "../../src/ui/frame.ts";
+import { BY_CLUSTERS } from "../../src/ui/graphemes.ts";
 import { Screen } from "../support/screen.ts";
+
+type Frame = frames.Frame;
+const { eraseFrame } = frames;
+const drawFrame = (before: Frame | undefined, next: Frame) => frames.drawFrame(before, next, BY_CLUSTERS);
+const resizedFrame = (frame: Frame, columns: number, reflows: boolean) =>
+  frames.resizedFrame(frame, columns, reflows, BY_CLUSTERS);
 
 test("random frames one after the other, settled lines in between", () => {
   let seed = 5;

@@ -156,6 +156,8 @@ test("vowel signs beside their letters: the cursor stands where terminals that c
     ["বাংলা", 5],
     ["தமிழ்", 4],
     ["ไทย", 3],
+    ["दुःख", 3],
+    ["ကျော်", 4],
     ["日本 e\u0301", 6],
   ] as const) {
     expect([text, layout.place(text, 80, text.length).column]).toEqual([text, cells]);

@@ -13,7 +13,7 @@ import { manualClock, streamOf } from "./live-stage.ts";
 
 const segmenter = createSegmenter();
 const ROWS = 60;
-/** Words of one to three clusters: wide ones, marks, joined emoji, presentation selectors, flags. */
+/** Words of one to three clusters: wide ones, marks inside and beside their letters, joined emoji, presentation selectors, flags. */
 const WORDS = [
   "a",
   "bc ",
@@ -31,6 +31,13 @@ const WORDS = [
   "🇩🇪",
   "👍🏽",
   "ไทย",
+  "नमस्ते",
+  "दुनिया ",
+  "दुःख",
+  "क्षि",
+  "বাংলা",
+  "கொ",
+  "ကာ",
   "\n",
   "\t",
 ];
@@ -43,8 +50,9 @@ function randomFrom(seed: number): (limit: number) => number {
   };
 }
 
-function stage(columns: number, reflows: boolean) {
-  const screen = new Screen(columns, ROWS, { reflows });
+function stage(columns: number, reflows: boolean, spacesMarks: boolean) {
+  const screen = new Screen(columns, ROWS, { reflows, spacesMarks });
+  const layout = createInputLayout(segmenter, spacesMarks);
   const ticking = manualClock();
   const resizes = new Set<() => void>();
   const view = { above: [] as string[], text: "", cursor: 0 };
@@ -56,7 +64,7 @@ function stage(columns: number, reflows: boolean) {
   const live = createLiveTerminal({
     stream: streamOf(screen, undefined, resizes),
     view: shown,
-    layout: createInputLayout(segmenter),
+    layout,
     reflows,
     ...(ticking.clock && { clock: ticking.clock }),
   });
@@ -68,18 +76,26 @@ function stage(columns: number, reflows: boolean) {
     screen.resize(to, ROWS);
     for (const listener of resizes) listener();
   };
-  return { screen, live, view, shown, draw, resize };
+  return { screen, live, layout, view, shown, draw, resize };
 }
 
 const withoutEnd = (lines: readonly string[]): readonly string[] => lines.join("\n").replace(/\s+$/, "").split("\n");
 
-for (const reflows of [true, false]) {
-  test(`one prompt, each settled line once, whatever the width becomes: ${reflows ? "wrapped anew" : "cut off"}`, async () => {
+const KINDS = [
+  [true, false],
+  [true, true],
+  [false, false],
+  [false, true],
+] as const;
+
+for (const [reflows, spacesMarks] of KINDS) {
+  const kind = `${reflows ? "wrapped anew" : "cut off"}, ${spacesMarks ? "a cell for a vowel sign" : "a cell for a cluster"}`;
+  test(`one prompt, each settled line once, whatever the width becomes: ${kind}`, async () => {
     for (let seed = 1; seed <= 40; seed++) {
       const random = randomFrom(seed);
       const words = (count: number): string =>
         Array.from({ length: random(count) + 1 }, () => WORDS[random(WORDS.length)]).join("");
-      const { screen, live, view, shown, draw, resize } = stage(10 + random(70), reflows);
+      const { screen, live, layout, view, shown, draw, resize } = stage(10 + random(70), reflows, spacesMarks);
       const settled = Array.from({ length: random(2) === 0 ? ROWS : random(ROWS) + 1 }, (_, index) => `line ${index}`);
       live.settle(settled.join("\n"));
       let drawn: Frame | undefined;
@@ -106,14 +122,14 @@ for (const reflows of [true, false]) {
           for (let count = random(4); count >= 0; count--) {
             resize(8 + random(72));
             // Rows that were pushed out of the screen cannot be taken back; wrapping pushes out also where rows below are empty.
-            const place = drawn && resizedFrame(drawn, screen.columns, reflows);
+            const place = drawn && resizedFrame(drawn, screen.columns, reflows, layout.counting);
             const isLost = screen.row === 0 && screen.column === 0 && place?.column !== 0;
             isPushedOut ||= place !== undefined && (place.row > screen.row || isLost);
           }
         if (isPushedOut) break;
         await draw();
-        const fresh = new Screen(screen.columns, ROWS);
-        const frame = composeFrame(shown(), screen.columns, ROWS, createInputLayout(segmenter));
+        const fresh = new Screen(screen.columns, ROWS, { spacesMarks });
+        const frame = composeFrame(shown(), screen.columns, ROWS, createInputLayout(segmenter, spacesMarks));
         drawn = frame;
         fresh.write(frame.lines.join("\r\n"));
         const what = { seed, step, columns: screen.columns };
@@ -127,6 +143,19 @@ for (const reflows of [true, false]) {
     }
   });
 }
+
+test("vowel signs beside their letters: a narrower terminal leaves nothing of the draft behind", async () => {
+  const { screen, live, layout, view, shown, draw, resize } = stage(62, true, true);
+  live.settle("settled");
+  view.text = "नमस्ते दुनिया ".repeat(5).trim();
+  view.cursor = view.text.length;
+  await draw();
+  resize(52);
+  await draw();
+  const fresh = new Screen(52, ROWS, { spacesMarks: true });
+  fresh.write(composeFrame(shown(), 52, ROWS, layout).lines.join("\r\n"));
+  expect(screen.everything()).toBe(`settled\n${fresh.text()}`);
+});
 
 test("while the size changes nothing is drawn: the terminal may have another one than it told", async () => {
   const screen = new Screen(40, 10, { reflows: true });
