@@ -28,6 +28,8 @@ export class Sending {
   /** Works that may replace the conversation: what is sent meanwhile is for the one that they were to bring. */
   #holds = 0;
   readonly #waiting: string[] = [];
+  /** Sent after the work was given up with Esc: for what is there then. */
+  readonly #after: string[] = [];
   /** Sent behind a work that came to nothing. */
   readonly #returning: string[] = [];
 
@@ -48,7 +50,7 @@ export class Sending {
     remember(typed);
     clear();
     // A question is part of what the others wait for; what is allowed at any time does not wait for its answer.
-    if (this.#holds > 0 && !passes) this.#waiting.push(typed);
+    if (this.#holds > 0 && !passes) (this.#options.turns.cancelling ? this.#after : this.#waiting).push(typed);
     else this.#act(typed);
   }
 
@@ -62,8 +64,9 @@ export class Sending {
       return result;
     } finally {
       this.#holds -= 1;
-      if (isDone) this.#goOn();
-      else this.#returning.push(...this.#waiting.splice(0));
+      if (!isDone) this.#returning.push(...this.#waiting.splice(0));
+      this.#waiting.push(...this.#after.splice(0));
+      this.#goOn();
     }
   }
 
