@@ -33,8 +33,9 @@ export class EventStream {
   #mode: "unknown" | "events" | "body" = "unknown";
   readonly #body: string[] = [];
   #bodyRoom = MAX_BODY;
-  /** The text since the last event. */
+  /** The text since the last event; `#isMixed`: with what came before it in its piece. Who ends well is never asked for it. */
   #since = "";
+  #isMixed = false;
   #events = 0;
   /** True once a single event was larger than the bound; nothing more is read. */
   overflowed = false;
@@ -77,6 +78,7 @@ export class EventStream {
 
   /** What follows the last event and is no part of one. */
   get stray(): string {
+    this.#part();
     const lines = this.#since.split(/\r\n|\r|\n/);
     return lines.filter((line) => line !== "" && !LINE.test(line)).join("\n");
   }
@@ -113,9 +115,19 @@ export class EventStream {
   #read(text: string): void {
     const before = this.#events;
     this.#parse(text);
-    const since = this.#events > before ? text.slice(lastBlankLine(text) + 1) : text;
-    if (this.#events > before) this.#since = since.slice(0, MAX_STRAY);
-    else if (this.#since.length < MAX_STRAY) this.#since += since.slice(0, MAX_STRAY);
+    if (this.#events > before) {
+      this.#since = text;
+      this.#isMixed = true;
+      return;
+    }
+    this.#part();
+    if (this.#since.length < MAX_STRAY) this.#since += text.slice(0, MAX_STRAY);
+  }
+
+  #part(): void {
+    if (!this.#isMixed) return;
+    this.#since = this.#since.slice(lastBlankLine(this.#since) + 1).slice(0, MAX_STRAY);
+    this.#isMixed = false;
   }
 
   #parse(text: string): void {
