@@ -54,9 +54,9 @@ export function serversOrder(settings: ProviderSettings) {
       const stricter =
         !bridge && event.type === "failure" && event.refuses === "order"
           ? inOrder(messages, { merge: true, bridge: true })
-          : ordered;
+          : undefined;
       // Not by their number: one message less here and one more there leave it as it was.
-      if (Bun.deepEquals(stricter, ordered)) yield event;
+      if (stricter === undefined || Bun.deepEquals(stricter, ordered)) yield event;
       else {
         strict.add(model);
         return yield* ask(stricter);
