@@ -213,7 +213,10 @@ export async function assemble(joined: Joined): Promise<Assembled> {
     get price() {
       return active.chosen.info.price;
     },
-    requestBytes: () => harness().prompt + harness().tools + runtime.bytes(),
+    requestBytes: () => {
+      const { prompt, tools } = harness();
+      return prompt + tools + runtime.bytes();
+    },
   });
   bus.taps.push(limits.event);
   const configured = loaded.config.models[chosen.name];

@@ -4,10 +4,11 @@
  */
 import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readdir, readFile } from "../base/async-fs.ts";
+import { readdir } from "../base/async-fs.ts";
 import { enterDirectory, type IgnoreLevel, isIgnored } from "../base/ignore-rules.ts";
 import { matchNames } from "./load.ts";
 import { isSkippedName } from "./places.ts";
+import { isLinkedWorktree } from "./worktrees.ts";
 
 const MAX_DIRECTORIES = 100_000;
 const MAX_FILES = 10_000;
@@ -33,14 +34,6 @@ type Step = {
   readonly level: IgnoreLevel | undefined;
   readonly depth: number;
 };
-
-/** A linked worktree holds the same tracked files again: its own session serves them (A04). Submodules are walked. */
-async function isLinkedWorktree(directory: string, entries: readonly Dirent[]): Promise<boolean> {
-  const git = entries.find((entry) => entry.name === ".git");
-  if (!git?.isFile()) return false;
-  const text = await readFile(join(directory, ".git"), "utf8").catch(() => "");
-  return /^gitdir:.*[/\\]worktrees[/\\][^/\\]+\s*$/m.test(text.slice(0, 4096));
-}
 
 class Walk {
   readonly found: IndexedDirectory[] = [];
@@ -100,7 +93,8 @@ class Walk {
   async #read(step: Step): Promise<void> {
     const entries = await this.#entries(step.directory);
     if (!entries || this.#signal.aborted) return;
-    if (step.depth > 0 && (await isLinkedWorktree(step.directory, entries))) return;
+    // The same tracked files again (A04).
+    if (step.depth > 0 && entries.some(({ name }) => name === ".git") && isLinkedWorktree(step.directory)) return;
     const dotted = new Set<string>();
     const all: string[] = [];
     for (const { name } of entries) if (name.startsWith(".")) dotted.add(name);
