@@ -54,8 +54,8 @@ async function extrasOf({ recordFile, captureFile }: OpenOptions, hide: (text: s
 }
 
 /** The model was chosen for this very run. */
-function isNamed({ flags, env, replayFile }: OpenOptions): boolean {
-  return flags.model !== undefined || (env.THNDRS_MODEL ?? "") !== "" || replayFile !== undefined;
+function isNamed({ replayFile }: OpenOptions, { config }: LoadedConfig): boolean {
+  return replayFile !== undefined || config.origins.model === "flag" || config.origins.model === "environment";
 }
 
 /** A session goes on with the model of the configuration; whoever chose another one for it should know. */
@@ -122,7 +122,7 @@ export async function openRuntime(options: OpenOptions): Promise<OpenedRuntime> 
     redact: hide,
     emit: bus.emit,
   });
-  if (!isNamed(options)) tellOtherModel(session, chosen, bus);
+  if (!isNamed(options, loaded)) tellOtherModel(session, chosen, bus);
   const skills = await openingSkills;
   const opened = { options, workspace, loaded, credentials, chosen, session, skills, schema, bus, openOther, reload, hidden };
   try {
